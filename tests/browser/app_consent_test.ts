@@ -5,6 +5,7 @@ import { browserTest } from "../support/browser/chromium.ts";
 import { signUpInBrowser, startMailingGateway } from "../support/browser/new_customer.ts";
 import { looks, problemsOf } from "../support/browser/page_soundness.ts";
 import { freePort } from "../support/servers/free_port.ts";
+import { bearerPost } from "../support/api_post.ts";
 
 const words = {
   en: { allow: "Allow", deny: "Deny", host: "localhost" },
@@ -92,19 +93,11 @@ for (const look of looks) {
         ),
       );
       await world.gateway.admin("credit", "lan@example.com", "50000", "--reason", "test");
-      const call = await fetch(`${world.address}/v1/chat/completions`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${key}`,
-          "content-type": "application/json",
-          "x-title": "Roo Code",
-        },
-        body: JSON.stringify({
-          model: "premium-1",
-          max_tokens: 50,
-          messages: [{ role: "user", content: "Hello" }],
-        }),
-      });
+      const call = await fetch(bearerPost(`${world.address}/v1/chat/completions`, key, {
+        model: "premium-1",
+        max_tokens: 50,
+        messages: [{ role: "user", content: "Hello" }],
+      }, { "x-title": "Roo Code" }));
       const text = await call.text();
       assertEquals(call.status, 200, text);
       const usage = await fetch(`${world.address}/v1/receipts`, {

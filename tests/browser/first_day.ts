@@ -11,6 +11,7 @@ import {
   startMailingGateway,
 } from "../support/browser/new_customer.ts";
 import { type Look, problemsOf } from "../support/browser/page_soundness.ts";
+import { bearerPost } from "../support/api_post.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
 
@@ -107,11 +108,12 @@ export async function refusedFirstCallTest(): Promise<void> {
       const { context, page } = await signUpInBrowser(browser, look, world);
       await page.getByRole("heading", { name: words.en.waiting }).waitFor();
       const secret = (await page.locator("#secret").textContent()) ?? "";
-      const refused = await fetch(`${world.address}/v1/embeddings`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
-        body: JSON.stringify({ model: "premium-1", input: "Hello!" }),
-      });
+      const refused = await fetch(
+        bearerPost(`${world.address}/v1/embeddings`, secret, {
+          model: "premium-1",
+          input: "Hello!",
+        }),
+      );
       assertEquals(refused.status, 400);
       await refused.body?.cancel();
       await page.getByRole("heading", { name: "One step is missing", level: 1 }).waitFor();

@@ -6,6 +6,7 @@ import { countClicks } from "../support/browser/clicks.ts";
 import { looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openOperatedGateway } from "../support/worlds/operated_gateway.ts";
 import { storedKeyCatalogue } from "../support/worlds/stored_key_world.ts";
+import { bearerPost } from "../support/api_post.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
 
@@ -107,11 +108,12 @@ for (const look of looks) {
       assertEquals(clicks(), 7, "clicks");
 
       const { key } = await gateway.customer(1_000);
-      const answer = await fetch(`${address}/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({ model: "acme-1", messages: [{ role: "user", content: "Hi" }] }),
-      });
+      const answer = await fetch(
+        bearerPost(`${address}/v1/chat/completions`, key, {
+          model: "acme-1",
+          messages: [{ role: "user", content: "Hi" }],
+        }),
+      );
       const { choices } = await answer.json();
       assertEquals([answer.status, choices[0].message.content], [200, "Yes"]);
       assertEquals(provider.keys, [`Bearer ${secret}`]);

@@ -4,6 +4,7 @@ import { newMasterKey } from "../../core/people/api_keys/seal.ts";
 import { verifyStore } from "../../kv/services/verify/verify_books.ts";
 import { until } from "../support/until.ts";
 import { startGateway } from "../support/gateways/started_gateway.ts";
+import { bearerPost } from "../support/api_post.ts";
 
 Deno.test({
   name: "a backup beside traffic restores to a store with exact books",
@@ -20,15 +21,13 @@ Deno.test({
       let calls = 0;
       const callers = Array.from({ length: 8 }, async () => {
         while (!isOver) {
-          const response = await fetch(`${gateway.address}/v1/chat/completions`, {
-            method: "POST",
-            headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
-            body: JSON.stringify({
+          const response = await fetch(
+            bearerPost(`${gateway.address}/v1/chat/completions`, gateway.key, {
               model: "low-cost-01",
               max_tokens: 1,
               messages: [{ role: "user", content: "Hello" }],
             }),
-          });
+          );
           await response.text();
           assertEquals(response.status, 200);
           calls++;

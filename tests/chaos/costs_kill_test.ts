@@ -6,6 +6,7 @@ import { readRateCards } from "../../kv/money/costs/provider_sheet.ts";
 import { verifyStore } from "../../kv/services/verify/verify_books.ts";
 import { startGateway } from "../support/gateways/started_gateway.ts";
 import { onStore, withStoreFolder } from "../support/worlds/money_process.ts";
+import { bearerPost } from "../support/api_post.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../gateway.json", import.meta.url));
 
@@ -31,19 +32,14 @@ Deno.test("kill -9 amid calls: costs, their sums and their copies equal the rece
       let count = 0;
       await Promise.all(Array.from({ length: 60 }, async (_, i) => {
         try {
-          const answer = await fetch(`${gateway.address}/v1/chat/completions`, {
-            method: "POST",
-            headers: {
-              authorization: `Bearer ${gateway.key}`,
-              "content-type": "application/json",
-            },
-            body: JSON.stringify({
+          const answer = await fetch(
+            bearerPost(`${gateway.address}/v1/chat/completions`, gateway.key, {
               model: "general-01",
               max_tokens: 50,
               stream: i % 2 === 0,
               messages: [{ role: "user", content: `[[sandbox:pace ${1 + i % 5}]] call ${i}` }],
             }),
-          });
+          );
           await answer.text();
           if (++count === answers) await gateway.end("SIGKILL");
         } catch {

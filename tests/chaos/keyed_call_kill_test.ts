@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { until } from "../support/until.ts";
+import { bearerPost } from "../support/api_post.ts";
 
 const calls = 60;
 const inFlight = 12;
@@ -15,18 +16,12 @@ interface Sent {
 /** A picture, which has one price. `undefined`: the process died before it answered. */
 async function send(gateway: StartedGateway, number: number): Promise<Sent | undefined> {
   try {
-    const response = await fetch(`${gateway.address}/v1/images/generations`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${gateway.key}`,
-        "content-type": "application/json",
-        "idempotency-key": `order-${number}`,
-      },
-      body: JSON.stringify({
+    const response = await fetch(
+      bearerPost(`${gateway.address}/v1/images/generations`, gateway.key, {
         model: "image-1",
         prompt: `[[sandbox:slow ${5 + number % 20}]] a cat of number ${number}`,
-      }),
-    });
+      }, { "idempotency-key": `order-${number}` }),
+    );
     const body = await response.json();
     return {
       status: response.status,

@@ -3,6 +3,7 @@ import { sameSignalMs } from "../../routes/process/keep_serving.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { until } from "../support/until.ts";
+import { apiPost, bearerPost } from "../support/api_post.ts";
 
 /** What one client saw of its stream. */
 interface Seen {
@@ -19,19 +20,15 @@ async function stream(
   let requestId: string | undefined;
   let text = "";
   try {
-    const response = await fetch(`${gateway.address}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "general-01",
-        max_tokens: 200,
-        stream: true,
-        messages: [{
-          role: "user",
-          content: `[[sandbox:pace ${paceMs}]] call number ${i}: tell me of rivers`,
-        }],
-      }),
-    });
+    const response = await fetch(bearerPost(`${gateway.address}/v1/chat/completions`, gateway.key, {
+      model: "general-01",
+      max_tokens: 200,
+      stream: true,
+      messages: [{
+        role: "user",
+        content: `[[sandbox:pace ${paceMs}]] call number ${i}: tell me of rivers`,
+      }],
+    }));
     requestId = response.headers.get("x-request-id") ?? undefined;
     onBegin();
     for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk;
@@ -144,19 +141,15 @@ for (const [threads, workers] of [["one thread", "1"], ["two workers", "2"]] as 
           folder,
           env: { ...env, GATEWAY_DRAIN_MS: String(drainMs) },
         });
-        const response = await fetch(`${gateway.address}/v1/messages`, {
-          method: "POST",
-          headers: { "x-api-key": gateway.key, "content-type": "application/json" },
-          body: JSON.stringify({
-            model: "premium-1",
-            max_tokens: 400,
-            stream: true,
-            messages: [{
-              role: "user",
-              content: "[[sandbox:stall-after 3]] tell me of rivers and of the sea",
-            }],
-          }),
-        });
+        const response = await fetch(apiPost(`${gateway.address}/v1/messages`, gateway.key, {
+          model: "premium-1",
+          max_tokens: 400,
+          stream: true,
+          messages: [{
+            role: "user",
+            content: "[[sandbox:stall-after 3]] tell me of rivers and of the sea",
+          }],
+        }));
         const reading = response.text();
         for (let sent = 1; sent < signals; sent++) {
           Deno.kill(gateway.pid, "SIGTERM");
@@ -190,15 +183,11 @@ Deno.test(
     const { key } = JSON.parse((await gateway.admin("key", "create", id)).output);
     await gateway.admin("credit", id, String(50 * 230), "--reason", "exactly fifty calls");
     const statuses = await Promise.all(Array.from({ length: 200 }, async (_, i) => {
-      const response = await fetch(`${gateway.address}/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({
-          model: "low-cost-01",
-          max_tokens: 5,
-          messages: [{ role: "user", content: `call ${i}` }],
-        }),
-      });
+      const response = await fetch(bearerPost(`${gateway.address}/v1/chat/completions`, key, {
+        model: "low-cost-01",
+        max_tokens: 5,
+        messages: [{ role: "user", content: `call ${i}` }],
+      }));
       await response.body?.cancel();
       return response.status;
     }));

@@ -22,6 +22,7 @@ import {
 } from "../support/worlds/money_process.ts";
 import type { StartedGateway } from "../support/gateways/started_gateway.ts";
 import { until } from "../support/until.ts";
+import { bearerPost } from "../support/api_post.ts";
 
 const processes = { sanitizeOps: false, sanitizeResources: false };
 
@@ -102,15 +103,11 @@ Deno.test(
 
 /** A call at 230 VND; the status of its answer. */
 async function call(gateway: StartedGateway, { key }: Payer): Promise<number> {
-  const response = await fetch(`${gateway.address}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      model: "low-cost-01",
-      max_tokens: 5,
-      messages: [{ role: "user", content: "[[sandbox:slow 200]] hello" }],
-    }),
-  });
+  const response = await fetch(bearerPost(`${gateway.address}/v1/chat/completions`, key, {
+    model: "low-cost-01",
+    max_tokens: 5,
+    messages: [{ role: "user", content: "[[sandbox:slow 200]] hello" }],
+  }));
   await response.body?.cancel();
   return response.status;
 }

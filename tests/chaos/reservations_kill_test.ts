@@ -17,6 +17,7 @@ import {
   withStoreFolder,
 } from "../support/worlds/money_process.ts";
 import type { StartedGateway } from "../support/gateways/started_gateway.ts";
+import { apiPost } from "../support/api_post.ts";
 
 const processes = { sanitizeOps: false, sanitizeResources: false };
 const calls = 200;
@@ -41,15 +42,11 @@ function rush(
   text: string,
 ): (() => Promise<void>)[] {
   return Array.from({ length: calls }, () => async () => {
-    const response = await fetch(`${gateway.address}/v1/chat/completions`, {
-      method: "POST",
-      headers: { "x-api-key": key, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "premium-1",
-        stream,
-        messages: [{ role: "user", content: text }],
-      }),
-    });
+    const response = await fetch(apiPost(`${gateway.address}/v1/chat/completions`, key, {
+      model: "premium-1",
+      stream,
+      messages: [{ role: "user", content: text }],
+    }));
     assert([200, 402, 429].includes(response.status), `${response.status}`);
     await response.text();
   });

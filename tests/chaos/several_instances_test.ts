@@ -13,6 +13,7 @@ import { newAdminPayer } from "../support/gateways/admin_payer.ts";
 import { newMasterKey } from "../../core/people/api_keys/seal.ts";
 import { postgresPrograms, startPostgres } from "../support/servers/postgres_server.ts";
 import { until } from "../support/until.ts";
+import { bearerPost } from "../support/api_post.ts";
 
 const processes = { sanitizeOps: false, sanitizeResources: false };
 
@@ -59,16 +60,12 @@ async function call(
   said: string,
   stream = false,
 ): Promise<{ readonly requestId: string; readonly outcome: string }> {
-  const response = await fetch(`${address}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      model: "low-cost-01",
-      max_tokens: 20,
-      stream,
-      messages: [{ role: "user", content: said }],
-    }),
-  });
+  const response = await fetch(bearerPost(`${address}/v1/chat/completions`, key, {
+    model: "low-cost-01",
+    max_tokens: 20,
+    stream,
+    messages: [{ role: "user", content: said }],
+  }));
   const requestId = response.headers.get("x-request-id") ?? "";
   const text = await response.text();
   if (response.status !== 200) return { requestId, outcome: JSON.parse(text).error.code };
@@ -132,15 +129,11 @@ for (const [name, start] of stores) {
 
 /** A call of some 0.1 VND that reserves about `vnd` for what the model might write. */
 async function reservingCall({ address }: StartedGateway, key: string, vnd: number) {
-  const response = await fetch(`${address}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      model: "premium-1",
-      max_tokens: Math.floor(vnd / premiumVndPerMtok * 1_000_000),
-      messages: [{ role: "user", content: "hello" }],
-    }),
-  });
+  const response = await fetch(bearerPost(`${address}/v1/chat/completions`, key, {
+    model: "premium-1",
+    max_tokens: Math.floor(vnd / premiumVndPerMtok * 1_000_000),
+    messages: [{ role: "user", content: "hello" }],
+  }));
   await response.body?.cancel();
   return response.status;
 }

@@ -12,6 +12,7 @@ import { openSmtp, type SmtpWorld, textOf } from "../support/servers/smtp_server
 import { until } from "../support/until.ts";
 import { buyerForm } from "../support/worlds/invoice_requests.ts";
 import { sendNotice, startMoneyGateway, withStoreFolder } from "../support/worlds/money_process.ts";
+import { bearerPost } from "../support/api_post.ts";
 
 const password = "bốn từ không liên quan";
 const [founderEmail, memberEmail] = ["lan@example.com", "minh@example.com"];
@@ -74,15 +75,11 @@ async function send(
 }
 
 async function call(address: string, key: string, said: string): Promise<number> {
-  const response = await fetch(`${address}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      model: "premium-1",
-      max_tokens: 40,
-      messages: [{ role: "user", content: said }],
-    }),
-  });
+  const response = await fetch(bearerPost(`${address}/v1/chat/completions`, key, {
+    model: "premium-1",
+    max_tokens: 40,
+    messages: [{ role: "user", content: said }],
+  }));
   await response.bytes();
   return response.status;
 }

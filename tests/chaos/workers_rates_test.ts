@@ -3,6 +3,7 @@ import { assertEquals } from "../support/assert.ts";
 import { serveThreaded } from "../support/gateways/threaded_gateway.ts";
 import { until } from "../support/until.ts";
 import { chat } from "../support/worlds/threaded_calls.ts";
+import { bearerPost } from "../support/api_post.ts";
 
 const threads = { sanitizeOps: false, sanitizeResources: false };
 
@@ -32,16 +33,12 @@ Deno.test("calls that ran on an ended worker do not count as running", threads, 
   const running = await Promise.all(
     Array.from({ length: 3 }, () =>
       // The gateway's own fetch waits for the whole answer.
-      fetch(`${gateway.address}/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({
-          model: "low-cost-01",
-          max_tokens: 500,
-          stream: true,
-          messages: [{ role: "user", content: `[[sandbox:pace 500]] ${"rivers ".repeat(100)}` }],
-        }),
-      })),
+      fetch(bearerPost(`${gateway.address}/v1/chat/completions`, key, {
+        model: "low-cost-01",
+        max_tokens: 500,
+        stream: true,
+        messages: [{ role: "user", content: `[[sandbox:pace 500]] ${"rivers ".repeat(100)}` }],
+      }))),
   );
   assertEquals(running.map(({ status }) => status), [200, 200, 200]);
   assertEquals((await chat(gateway, key, "now")).status, 429);

@@ -7,6 +7,7 @@ import { assert, assertEquals } from "../support/assert.ts";
 import { openTestGateway } from "../support/gateways/gateway_in_process.ts";
 import { converseCloud } from "../support/servers/converse_cloud.ts";
 import { awsKey, FakeCloud } from "../support/servers/fake_cloud.ts";
+import { bearerPost } from "../support/api_post.ts";
 
 const upstreamModel = "us.amazon.nova-2-lite-v1:0";
 
@@ -48,11 +49,7 @@ async function openWorld() {
     openai: new OpenAI({ baseURL: "http://gateway/v1", apiKey: key, maxRetries: 0, fetch }),
     anthropic: new Anthropic({ baseURL: "http://gateway", apiKey: key, maxRetries: 0, fetch }),
     ask: (path: string, body: object) =>
-      fetch(`http://gateway${path}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({ model: "nova", ...body }),
-      }),
+      fetch(bearerPost(`http://gateway${path}`, key, { model: "nova", ...body })),
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();
       await cloud[Symbol.asyncDispose]();

@@ -8,6 +8,7 @@ import { assertExactBooks } from "./books.ts";
 import { ClientLedger } from "./client_ledger.ts";
 import { Cluster } from "./cluster.ts";
 import { clusterEngines } from "./stores.ts";
+import { bearerPost } from "../support/api_post.ts";
 
 const instances = 3;
 const clients = 4;
@@ -61,15 +62,11 @@ function startClients(cluster: Cluster, ledger: ClientLedger, key: string) {
     }
   })();
   const call = async (at: number) => {
-    const response = await fetch(`${cluster.address(at)}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "only-1",
-        max_tokens: 20,
-        messages: [{ role: "user", content: "hello" }],
-      }),
-    });
+    const response = await fetch(bearerPost(`${cluster.address(at)}/v1/chat/completions`, key, {
+      model: "only-1",
+      max_tokens: 20,
+      messages: [{ role: "user", content: "hello" }],
+    }));
     const text = await response.text();
     if (!response.ok) throw Object.assign(new Error(text), { status: response.status });
     return { requestId: String(response.headers.get("x-request-id")), costMicroVnd };

@@ -5,8 +5,9 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { presetNames, presetOf } from "../../../core/catalog/presets/presets.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
-import { apiPost, openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../../routes/api/gateway/media_world.ts";
+import { apiPost } from "../../support/api_post.ts";
 
 const secret = "preset-secret-1234567890";
 

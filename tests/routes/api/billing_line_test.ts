@@ -1,8 +1,9 @@
 /** Claude Code's billing line at routes of its own style, and tool loops whose first lines change with every request. */
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { apiPost, openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./gateway/media_world.ts";
+import { apiPost } from "../../support/api_post.ts";
 
 const line = "x-anthropic-billing-header: cc_version=2.1.117.48f; cc_entrypoint=cli; cch=71fea;";
 

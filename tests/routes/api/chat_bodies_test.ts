@@ -3,8 +3,9 @@ import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/validators.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { apiPost, openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./gateway/media_world.ts";
+import { apiPost } from "../../support/api_post.ts";
 
 const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];
 

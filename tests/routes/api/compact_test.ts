@@ -4,9 +4,10 @@ import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { apiPost, openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { wholeAnswer } from "../../core/wire/conversion/provider_answers.ts";
 import { mockProvider } from "./gateway/media_world.ts";
+import { apiPost } from "../../support/api_post.ts";
 
 const sealed = {
   id: "cmp_1",

@@ -1,8 +1,9 @@
 /** Counting the tokens of Responses requests: at providers of every style, converted, and as an estimate. */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { apiPost, openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./gateway/media_world.ts";
+import { apiPost } from "../../support/api_post.ts";
 
 const path = "/v1/responses/input_tokens";
 const styles = ["responses", "messages", "gemini", "chat"] as const;

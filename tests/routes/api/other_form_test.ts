@@ -10,6 +10,7 @@ import {
 } from "../../core/wire/conversion/provider_answers.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./gateway/media_world.ts";
+import { bearerPost } from "../../support/api_post.ts";
 
 /** What the first route's provider sends; the second one's answer is whole, with the text `second route`. */
 type First = (stream: boolean) => Response | Promise<Response>;
@@ -74,13 +75,7 @@ async function openWorld() {
       style = from;
       const model = `${routes}-${from}`;
       const { path, body } = requestOf(client, model, stream);
-      const response = await gateway.fetch(
-        new Request(`http://gateway${path}`, {
-          method: "POST",
-          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-          body: JSON.stringify(body),
-        }),
-      );
+      const response = await gateway.fetch(bearerPost(`http://gateway${path}`, key, body));
       const text = await response.text();
       const [receipt] = (await listReceipts(gateway.kv, accountId, { limit: 1 })).receipts;
       return { status: response.status, text, receipt };

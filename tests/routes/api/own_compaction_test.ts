@@ -5,8 +5,9 @@
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { apiPost, openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./gateway/media_world.ts";
+import { apiPost } from "../../support/api_post.ts";
 
 const summary = "The user is called An; plan B was agreed.";
 

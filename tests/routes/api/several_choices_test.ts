@@ -3,8 +3,9 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
-import { apiPost, openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider, type SeenRequest } from "./gateway/media_world.ts";
+import { apiPost } from "../../support/api_post.ts";
 
 const styles = ["chat", "gemini"] as const;
 type SeveralStyle = (typeof styles)[number];

@@ -9,8 +9,9 @@ import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import { timerDelay } from "../../../sandbox/provider/base/reply.ts";
 import { createSandboxTransport } from "../../../sandbox/provider/transport.ts";
-import { apiPost, openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider, type SeenRequest } from "./gateway/media_world.ts";
+import { apiPost } from "../../support/api_post.ts";
 
 const styles = ["messages", "chat", "responses", "gemini"] as const;
 type ClientStyle = typeof styles[number];

@@ -7,7 +7,6 @@ import { answerFrames } from "../../../core/wire/stream/answer_frames.ts";
 import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import {
-  apiPost,
   openTestGateway,
   type TestGatewayOptions,
 } from "../../support/gateways/gateway_in_process.ts";
@@ -18,6 +17,7 @@ import { nextTurn } from "../../support/turns.ts";
 import { until } from "../../support/until.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/validators.ts";
 import { mockProvider } from "./gateway/media_world.ts";
+import { apiPost } from "../../support/api_post.ts";
 
 const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];
 const usualCreditVnd = 100_000;

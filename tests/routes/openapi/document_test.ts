@@ -12,6 +12,7 @@ import { gatewayFileOfAllKinds } from "../../openapi/sandbox_models.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { newAccount, receiptOf } from "../../support/worlds/money_world.ts";
 import { openTestGateway, testConfig } from "../../support/gateways/gateway_in_process.ts";
+import { bearerPost } from "../../support/api_post.ts";
 
 const allKinds = JSON.parse(await gatewayFileOfAllKinds());
 
@@ -189,11 +190,7 @@ Deno.test("each example of a request is answered", async () => {
     if (path.startsWith("/v1/organisation")) continue;
     const model = parameters.find(({ name }) => name === "model")?.example ?? "";
     const response = await gateway.fetch(
-      new Request(`http://localhost${path.replace("{model}", model)}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify(body.example),
-      }),
+      bearerPost(`http://localhost${path.replace("{model}", model)}`, key, body.example),
     );
     await response.body?.cancel();
     answers.push(`${id} ${response.status}`);

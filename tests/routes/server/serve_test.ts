@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { serveGateway } from "../../support/gateways/served_gateway.ts";
+import { bearerPost } from "../../support/api_post.ts";
 
 /** A provider that is not the sandbox; nothing is ever sent to it. */
 const production = {
@@ -105,13 +106,14 @@ Deno.test("while a stop is delayed, calls are accepted and /readyz says that it 
   await using gateway = await serveGateway({
     env: { GATEWAY_STOP_DELAY_MS: "700", GATEWAY_DRAIN_MS: "0" },
   });
-  const key = /sk-\S+/.exec(await gateway.line(/Demo key/))?.[0];
+  const key = /sk-\S+/.exec(await gateway.line(/Demo key/))?.[0] ?? "";
   const call = () =>
-    fetch(`${gateway.address}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "premium-1", messages: [{ role: "user", content: "hello" }] }),
-    });
+    fetch(
+      bearerPost(`${gateway.address}/v1/chat/completions`, key, {
+        model: "premium-1",
+        messages: [{ role: "user", content: "hello" }],
+      }),
+    );
   const statusOf = async (answer: Promise<Response>) => {
     const { status, body } = await answer;
     await body?.cancel();

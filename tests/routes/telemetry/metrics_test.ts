@@ -12,6 +12,7 @@ import { openTestGateway, type TestGateway } from "../../support/gateways/gatewa
 import { type Fault, faultyKv } from "../../support/stores/faulty_kv.ts";
 import { until } from "../../support/until.ts";
 import { mockProvider } from "../api/gateway/media_world.ts";
+import { bearerPost } from "../../support/api_post.ts";
 
 const env = { GATEWAY_OPERATOR_KEY: "operator-key-of-24-characters" };
 
@@ -27,10 +28,10 @@ async function scraped(gateway: TestGateway, series: string): Promise<number> {
 
 async function chat(gateway: TestGateway, key: string, model = "premium-1"): Promise<number> {
   const response = await gateway.fetch(
-    new Request("http://gateway.example/v1/chat/completions", {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model, max_tokens: 9, messages: [{ role: "user", content: "Hi" }] }),
+    bearerPost("http://gateway.example/v1/chat/completions", key, {
+      model,
+      max_tokens: 9,
+      messages: [{ role: "user", content: "Hi" }],
     }),
   );
   await response.bytes();

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { startGateway } from "../../support/gateways/started_gateway.ts";
 import { until } from "../../support/until.ts";
+import { bearerPost } from "../../support/api_post.ts";
 
 interface Attribute {
   readonly key: string;
@@ -94,20 +95,12 @@ Deno.test(
       });
       key = gateway.key;
       for (const stream of [true, false]) {
-        const response = await fetch(`${gateway.address}/v1/chat/completions`, {
-          method: "POST",
-          headers: {
-            authorization: `Bearer ${key}`,
-            "content-type": "application/json",
-            traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-          },
-          body: JSON.stringify({
-            model: "premium-1",
-            stream,
-            max_tokens: 50,
-            messages: [{ role: "user", content: "A prompt that nobody else may read" }],
-          }),
-        });
+        const response = await fetch(bearerPost(`${gateway.address}/v1/chat/completions`, key, {
+          model: "premium-1",
+          stream,
+          max_tokens: 50,
+          messages: [{ role: "user", content: "A prompt that nobody else may read" }],
+        }, { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" }));
         await response.text();
       }
       const asked = await fetch(

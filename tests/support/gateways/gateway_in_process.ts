@@ -203,20 +203,6 @@ export async function openTestGateway(options: TestGatewayOptions = {}): Promise
   };
 }
 
-/** A POST of JSON with an API key in the header that all styles take. */
-export function apiPost(
-  url: string,
-  key: string,
-  body: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): Request {
-  return new Request(url, {
-    method: "POST",
-    headers: { "x-api-key": key, "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
-}
-
 /** The default catalogue, for tests that need one model of it. */
 export function defaultCatalog() {
   const built = buildCatalog(gatewayFileSchema.parse(JSON.parse(defaultFile)));

@@ -24,6 +24,7 @@ import { type Company, joinAs, openCompany } from "./company_world.ts";
 import { askForInvoice, paidOrder } from "./invoice_requests.ts";
 import { operator, topupWorld } from "./topup_world.ts";
 import type { Instance, TwoInstances } from "./two_instances.ts";
+import { bearerPost } from "../api_post.ts";
 
 /** The instance at which the organisation is made, with its store and clock. */
 type CompanyWorld = Pick<TwoInstances, "kv" | "time" | "first">;
@@ -151,11 +152,7 @@ function apiCall(
   path: string,
   body: JsonObject,
 ): Request {
-  return new Request(baseUrl + path, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+  return bearerPost(baseUrl + path, key, body);
 }
 
 /** What forms of the owner make: an invitation, a domain, a budget. */

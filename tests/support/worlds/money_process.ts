@@ -20,6 +20,7 @@ import { TestBrowser } from "../browser/test_browser.ts";
 import { receivingAccount } from "./topup_world.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import { vietnamDateTime } from "../../../core/lib/time/vietnam_time.ts";
+import { bearerPost } from "../api_post.ts";
 
 const hookSecret = "money-process-secret";
 
@@ -329,14 +330,10 @@ export function beginStream(
   said: string,
   model = "premium-1",
 ): Promise<Response> {
-  return fetch(`${gateway.address}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      model,
-      max_tokens: 400,
-      stream: true,
-      messages: [{ role: "user", content: said }],
-    }),
-  });
+  return fetch(bearerPost(`${gateway.address}/v1/chat/completions`, key, {
+    model,
+    max_tokens: 400,
+    stream: true,
+    messages: [{ role: "user", content: said }],
+  }));
 }

@@ -13,6 +13,7 @@ import type { DatedGateway } from "../gateways/dated_gateway.ts";
 import { textOf } from "../servers/smtp_server.ts";
 import { until } from "../until.ts";
 import { openReceiver, type Receiver, verified } from "./webhook_world.ts";
+import { bearerPost } from "../api_post.ts";
 
 const folder = new URL("../../../screenshots/", import.meta.url);
 const invited = ["admin", "developer", "billing"] as const;
@@ -140,11 +141,12 @@ export async function call(
   key: keyof Made["keys"],
   model: string,
 ): Promise<{ readonly status: number; readonly text: string }> {
-  const answer = await fetch(`${world.address}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${keys[key]}`, "content-type": "application/json" },
-    body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello!" }] }),
-  });
+  const answer = await fetch(
+    bearerPost(`${world.address}/v1/chat/completions`, keys[key], {
+      model,
+      messages: [{ role: "user", content: "Hello!" }],
+    }),
+  );
   return { status: answer.status, text: await answer.text() };
 }
 

@@ -1,5 +1,6 @@
 /** Callers of a gateway process that go on until a test has seen enough. */
 import type { StartedGateway } from "../gateways/started_gateway.ts";
+import { bearerPost } from "../api_post.ts";
 
 /** Calls at once. */
 export const callers = 4;
@@ -11,15 +12,11 @@ export function startCalls({ address, key }: StartedGateway) {
   const failed: number[] = [];
   const running = Array.from({ length: callers }, async () => {
     while (!isOver) {
-      const response = await fetch(`${address}/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({
-          model: "low-cost-01",
-          max_tokens: 1,
-          messages: [{ role: "user", content: "Hello" }],
-        }),
-      });
+      const response = await fetch(bearerPost(`${address}/v1/chat/completions`, key, {
+        model: "low-cost-01",
+        max_tokens: 1,
+        messages: [{ role: "user", content: "Hello" }],
+      }));
       await response.text();
       if (response.status === 200) answered++;
       else failed.push(response.status);

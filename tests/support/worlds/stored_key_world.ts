@@ -2,6 +2,7 @@
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { openTestGateway, type TestGateway } from "../gateways/gateway_in_process.ts";
 import { mockProvider } from "../../routes/api/gateway/media_world.ts";
+import { bearerPost } from "../api_post.ts";
 
 const operatorKey = "operator-key-of-a-test-0123456789";
 
@@ -106,14 +107,10 @@ export async function openStoredKeyWorld(
       return await answered(await gateway.fetch(request));
     },
     async call(at = gateway, text = "Hi") {
-      const request = new Request("http://gateway/v1/chat/completions", {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({
-          model: "talk",
-          max_tokens: 9,
-          messages: [{ role: "user", content: text }],
-        }),
+      const request = bearerPost("http://gateway/v1/chat/completions", key, {
+        model: "talk",
+        max_tokens: 9,
+        messages: [{ role: "user", content: text }],
       });
       return await answered(await at.fetch(request));
     },

@@ -20,6 +20,7 @@ import { readMessagesStream } from "../strict_client/strict_client_messages.ts";
 import { readResponsesStream } from "../strict_client/strict_client_responses.ts";
 import { until } from "../until.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
+import { bearerPost } from "../api_post.ts";
 
 export const styles: readonly BodyStyle[] = ["messages", "chat", "responses"];
 
@@ -317,20 +318,14 @@ export async function transcripts(): Promise<
   await using gateway = await openTestGateway();
   const { key } = await gateway.customer(1_000_000);
   const ask = async (style: BodyStyle, stream: boolean): Promise<string> => {
-    const response = await gateway.fetch(
-      new Request(`http://gateway${pathOf[style]}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({
-          model: "premium-1",
-          stream,
-          ...(style === "responses"
-            ? { input: "Hi", max_output_tokens: 100 }
-            : { messages: [{ role: "user", content: "Hi" }], max_tokens: 100 }),
-          ...(style === "chat" && stream ? { stream_options: { include_usage: true } } : {}),
-        }),
-      }),
-    );
+    const response = await gateway.fetch(bearerPost(`http://gateway${pathOf[style]}`, key, {
+      model: "premium-1",
+      stream,
+      ...(style === "responses"
+        ? { input: "Hi", max_output_tokens: 100 }
+        : { messages: [{ role: "user", content: "Hi" }], max_tokens: 100 }),
+      ...(style === "chat" && stream ? { stream_options: { include_usage: true } } : {}),
+    }));
     return await response.text();
   };
   const of = async (style: BodyStyle) => ({

@@ -1,11 +1,8 @@
 import { gzipSync } from "node:zlib";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import {
-  apiPost,
-  openTestGateway,
-  type TestGateway,
-} from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const paths = {
   messages: "/v1/messages",

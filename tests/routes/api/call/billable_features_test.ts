@@ -3,11 +3,8 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
-import {
-  apiPost,
-  openTestGateway,
-  type TestGateway,
-} from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const paths = {
   messages: "/v1/messages",

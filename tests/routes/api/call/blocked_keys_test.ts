@@ -7,11 +7,8 @@ import { createApiKey, revokeApiKey } from "../../../../kv/people/api_keys/api_k
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { authoriseManagement } from "../../../../routes/http/management_key.ts";
 import { block } from "../../../support/worlds/blocked_account.ts";
-import {
-  apiPost,
-  openTestGateway,
-  type TestGateway,
-} from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const messages = [{ role: "user", content: "hello" }];
 const bodies: Readonly<Record<string, object>> = {

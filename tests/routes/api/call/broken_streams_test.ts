@@ -5,14 +5,11 @@ import type { BodyStyle } from "../../../support/body_style.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
-import {
-  apiPost,
-  openTestGateway,
-  servedBy,
-} from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../../support/gateways/gateway_in_process.ts";
 import { until } from "../../../support/until.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 import { styles } from "./usage_world.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const sse = (event: Record<string, unknown>) => {
   const name = typeof event["type"] === "string" ? `event: ${event["type"]}\n` : "";

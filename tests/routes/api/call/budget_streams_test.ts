@@ -6,12 +6,9 @@ import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { changeBudgets } from "../../../../kv/people/accounts/budgets.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
-import {
-  apiPost,
-  openTestGateway,
-  servedBy,
-} from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const routeStyles = ["messages", "chat", "responses", "gemini"] as const;
 type RouteStyle = typeof routeStyles[number];

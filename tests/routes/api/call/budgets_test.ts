@@ -35,6 +35,7 @@ import { type KeyLimitBook, openKeyLimitBook } from "../../../../kv/services/lim
 import { verifyBooks, verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { reserveMoney } from "../../../../routes/api/call/call_money.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 /** A Wednesday in the middle of a month. */
 const startMs = Date.UTC(2026, 10, 18, 5);
@@ -541,11 +542,7 @@ Deno.test("a call beyond a budget is a 402 in the caller's style that names the 
     for (const [path, body] of paths) {
       const model = path.startsWith("/v1beta") ? {} : { model: "premium-1" };
       const response = await gateway.fetch(
-        new Request(`http://gateway.example${path}`, {
-          method: "POST",
-          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-          body: JSON.stringify({ ...model, ...body }),
-        }),
+        bearerPost(`http://gateway.example${path}`, key, { ...model, ...body }),
       );
       const text = await response.text();
       assertEquals([response.status, response.headers.get("x-should-retry")], [402, "false"], path);
@@ -559,11 +556,7 @@ Deno.test("a call beyond a budget is a 402 in the caller's style that names the 
   await control.refresh();
   const [path, body] = paths[0];
   const response = await gateway.fetch(
-    new Request(`http://gateway.example${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "premium-1", ...body }),
-    }),
+    bearerPost(`http://gateway.example${path}`, key, { model: "premium-1", ...body }),
   );
   assertEquals(response.status, 200, await response.text());
 });

@@ -8,6 +8,7 @@ import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts
 import { ManualTime } from "../../../support/manual_time.ts";
 import { until } from "../../../support/until.ts";
 import { passTurns } from "../../../support/turns.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 const kilobyte = 1024;
 /** Two of these fit. */
@@ -220,11 +221,7 @@ Deno.test("with an empty wallet a large body is refused before it is kept; free 
   });
   const { key } = await free.customer(0);
   const answer = await free.fetch(
-    new Request("http://gateway.example/v1/chat/completions", {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify(calls.chat("").body),
-    }),
+    bearerPost("http://gateway.example/v1/chat/completions", key, calls.chat("").body),
   );
   assertEquals(answer.status, 200, await answer.text());
 });

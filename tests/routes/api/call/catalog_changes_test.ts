@@ -19,6 +19,7 @@ import {
 import { commandLine } from "../../../../kv/people/audit/operator_audit.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 const startMs = Date.UTC(2026, 10, 20, 5, 30, 30);
 
@@ -45,10 +46,10 @@ async function apply(kv: KeyValueStore, file: object): Promise<number> {
 }
 
 function chat(key: string, text: string, stream = false): Request {
-  return new Request("http://gateway/v1/chat/completions", {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "m", stream, messages: [{ role: "user", content: text }] }),
+  return bearerPost("http://gateway/v1/chat/completions", key, {
+    model: "m",
+    stream,
+    messages: [{ role: "user", content: text }],
   });
 }
 

@@ -5,6 +5,7 @@ import { receiptHeaders } from "../../../../routes/api/call/response_headers.ts"
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { serveGateway } from "../../../support/gateways/served_gateway.ts";
+import { apiPost, bearerPost } from "../../../support/api_post.ts";
 
 const told = ["input-tokens", "output-tokens", "cost-vnd"];
 
@@ -35,11 +36,12 @@ Deno.test("usage, status and unknown paths have cost headers of 0", async () => 
 Deno.test("a token count has the price header of its model, as the call would", async () => {
   await using gateway = await serveGateway();
   const banner = await gateway.line(/: sk-\S+/);
-  const response = await fetch(`${gateway.address}/v1/messages/count_tokens`, {
-    method: "POST",
-    headers: { "x-api-key": /sk-\S+/.exec(banner)?.[0] ?? "", "content-type": "application/json" },
-    body: JSON.stringify({ model: "premium", messages: [{ role: "user", content: "Hi" }] }),
-  });
+  const response = await fetch(
+    apiPost(`${gateway.address}/v1/messages/count_tokens`, /sk-\S+/.exec(banner)?.[0] ?? "", {
+      model: "premium",
+      messages: [{ role: "user", content: "Hi" }],
+    }),
+  );
   const { headers } = response;
   assertEquals(headers.get("x-gateway-price-vnd-per-mtok"), "8300");
   assertEquals(headers.get("x-gateway-model"), "premium-1");
@@ -58,13 +60,7 @@ Deno.test("the headers that a receipt knows are those that the answer had", asyn
     ["/v1/audio/speech", { model: "speech-1", input: "Hello", voice: "lan" }, 4],
   ];
   for (const [path, body, count] of calls) {
-    const answer = await test.fetch(
-      new Request(`https://gw.example${path}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify(body),
-      }),
-    );
+    const answer = await test.fetch(bearerPost(`https://gw.example${path}`, key, body));
     assertEquals(answer.status, 200, path);
     await answer.arrayBuffer();
     const requestId = parseId("request", answer.headers.get("x-request-id") ?? "");

@@ -9,15 +9,12 @@ import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import {
-  apiPost,
-  openTestGateway,
-  servedBy,
-} from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../../support/gateways/gateway_in_process.ts";
 import { serveGateway } from "../../../support/gateways/served_gateway.ts";
 import * as fc from "../../../support/property.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 import { type Told, transcripts, vendorPrice } from "./usage_world.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];
 

@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { createApp } from "../../../../routes/server/listen/app.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 const messages = [{ role: "user", content: "Hello" }];
 
@@ -31,11 +32,7 @@ for (const [path, body] of Object.entries(calls)) {
       },
     });
     const app = createApp({ ...gateway, answers }, { stopping: () => false });
-    const request = new Request(`http://gateway.example${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+    const request = bearerPost(`http://gateway.example${path}`, key, body);
     const answer = await app.fetch(request, { clientAddress: "127.0.0.1" });
     await answer.body?.cancel();
     assertEquals([answer.status, opened], [500, 1], "it was reserved for when it broke");

@@ -6,13 +6,10 @@ import { newStreamReading } from "../../../../core/wire/stream/reading.ts";
 import { noTokens } from "../../../../core/billing/tokens/token_bounds.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
-import {
-  apiPost,
-  openTestGateway,
-  servedBy,
-} from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 import { styles } from "./usage_world.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const text = "an answer that does not end ".repeat(10);
 const sse = (event: { readonly type: string; readonly [member: string]: unknown }) =>

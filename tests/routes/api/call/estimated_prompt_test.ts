@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
-import { apiPost, openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 Deno.test("without a report a picture in the prompt is not billed by the length of its base64", async () => {
   await using gateway = await openTestGateway();

@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { openTestGateway, servedBy } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 const answer = {
   candidates: [{
@@ -44,13 +45,7 @@ async function openWorld() {
     seen: provider.seen,
     refuse: (response: Response) => refusal = response,
     ask: (path: string, body: object) =>
-      gateway.fetch(
-        new Request(`http://gateway${path}`, {
-          method: "POST",
-          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-          body: JSON.stringify({ model: "premium-1", ...body }),
-        }),
-      ),
+      gateway.fetch(bearerPost(`http://gateway${path}`, key, { model: "premium-1", ...body })),
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();
       await provider[Symbol.asyncDispose]();

@@ -5,7 +5,6 @@ import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import {
-  apiPost,
   openTestGateway,
   servedBy,
   type TestGateway,
@@ -14,6 +13,7 @@ import { readChatStream } from "../../../support/strict_client/strict_client_cha
 import { readMessagesStream } from "../../../support/strict_client/strict_client_messages.ts";
 import { readResponsesStream } from "../../../support/strict_client/strict_client_responses.ts";
 import { type MockProvider, mockProvider } from "../gateway/media_world.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const paths: Record<BodyStyle, string> = {
   messages: "/v1/messages",

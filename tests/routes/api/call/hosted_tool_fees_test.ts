@@ -4,13 +4,10 @@ import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { receiptColumns, receiptJson } from "../../../../routes/usage_api/receipt_json.ts";
-import {
-  apiPost,
-  openTestGateway,
-  servedBy,
-} from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../../support/gateways/gateway_in_process.ts";
 import { answerOf, type HostedAnswer, streamOf } from "../../../support/hosted_answers.ts";
 import { mockProvider } from "../gateway/media_world.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const price = {
   unit: "token",

@@ -1,5 +1,6 @@
 import { assertEquals } from "../../../support/assert.ts";
-import { apiPost, openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
 const bodies = {

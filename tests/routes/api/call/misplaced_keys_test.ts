@@ -3,6 +3,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { everyRow } from "../../../../kv/engine/schema/keys.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 const alphanumeric = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"];
 
@@ -37,11 +38,12 @@ Deno.test("a key in the place of a model, a tag or an end user is not stored", a
   const { key } = await gateway.customer(1_000_000);
   const send = async (body: Record<string, unknown>, headers: Record<string, string> = {}) => {
     const response = await gateway.fetch(
-      new Request("http://gateway.example/v1/chat/completions", {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-        body: JSON.stringify({ model: "premium-1", max_tokens: 5, messages, ...body }),
-      }),
+      bearerPost("http://gateway.example/v1/chat/completions", key, {
+        model: "premium-1",
+        max_tokens: 5,
+        messages,
+        ...body,
+      }, headers),
     );
     await response.text();
     return response.status;
@@ -71,15 +73,11 @@ Deno.test("names that are no keys stay as they are", async () => {
   const { key } = await gateway.customer(1_000_000);
   for (const name of ["gpt-4o-2024-08-06", "key-account-team-2026", "claude-opus-4-1-20250805"]) {
     const response = await gateway.fetch(
-      new Request("http://gateway.example/v1/chat/completions", {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${key}`,
-          "content-type": "application/json",
-          "x-gateway-tags": `team=${name}`,
-        },
-        body: JSON.stringify({ model: name, max_tokens: 5, messages }),
-      }),
+      bearerPost("http://gateway.example/v1/chat/completions", key, {
+        model: name,
+        max_tokens: 5,
+        messages,
+      }, { "x-gateway-tags": `team=${name}` }),
     );
     assertEquals(response.status, 200, await response.text());
     assertEquals(response.headers.get("x-gateway-model-mapped-from"), name);

@@ -1,8 +1,9 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { BodyStyle } from "../../../support/body_style.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
-import { apiPost, openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const paths: Record<BodyStyle, string> = {
   messages: "/v1/messages",

@@ -8,8 +8,9 @@ import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { rebuildDaySums } from "../../../../kv/money/receipts/rebuild_sums.ts";
 import { verifyBooks, verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { createUsageApi } from "../../../../routes/usage_api/usage_api.ts";
-import { apiPost, openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const chunk = (more: object) =>
   `data: ${

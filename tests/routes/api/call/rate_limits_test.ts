@@ -15,11 +15,11 @@ import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {
-  apiPost,
   openTestGateway,
   servedBy,
   type TestGateway,
 } from "../../../support/gateways/gateway_in_process.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 type Change = (file: Record<string, unknown>) => Record<string, unknown>;
 

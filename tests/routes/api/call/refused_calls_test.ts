@@ -13,7 +13,8 @@ import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
 import { outboxQueuePrefix } from "../../../../kv/engine/schema/keys.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { block } from "../../../support/worlds/blocked_account.ts";
-import { apiPost, openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const prompt = "a secret prompt";
 

@@ -3,13 +3,10 @@ import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
-import {
-  apiPost,
-  openTestGateway,
-  servedBy,
-} from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../../support/gateways/gateway_in_process.ts";
 import { answerOf, streamOf } from "../../../support/hosted_answers.ts";
 import { mockProvider } from "../gateway/media_world.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const price = {
   unit: "token",

@@ -6,6 +6,7 @@ import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { createUsageApi } from "../../../../routes/usage_api/usage_api.ts";
 import { setRequiredTags } from "../../../../kv/people/accounts/account_settings.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
 
@@ -37,13 +38,7 @@ async function post(
   [path, body]: readonly [string, Record<string, unknown>, ...unknown[]],
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  return await gateway.fetch(
-    new Request(`http://gateway.example${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-      body: JSON.stringify(body),
-    }),
-  );
+  return await gateway.fetch(bearerPost(`http://gateway.example${path}`, key, body, headers));
 }
 
 async function tagsOfLast(gateway: TestGateway, accountId: AccountId): Promise<string | undefined> {

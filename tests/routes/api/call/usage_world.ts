@@ -5,12 +5,9 @@ import type { Json } from "../../../../core/lib/json/json.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
-import {
-  apiPost,
-  openTestGateway,
-  servedBy,
-} from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 export const styles: readonly BodyStyle[] = ["messages", "chat", "responses"];
 const paths: Record<BodyStyle, string> = {

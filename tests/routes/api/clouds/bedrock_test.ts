@@ -1,5 +1,4 @@
 /** AWS Bedrock: signatures and keys, invoke and its stream, counts, exceptions. */
-import { apiPost } from "../../../support/gateways/gateway_in_process.ts";
 import { EventStreamCodec } from "@smithy/eventstream-codec";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { awsKey } from "../../../support/servers/fake_cloud.ts";
@@ -13,6 +12,7 @@ import {
   textOfEvents,
   turns,
 } from "./cloud_world.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const model = "us.anthropic.claude-sonnet-4-5-20250929-v1:0";
 const secret = `${awsKey.accessKeyId}:${awsKey.secretAccessKey}`;

@@ -1,11 +1,8 @@
 /** A gateway whose model is at a fake cloud, with a second route at the sandbox where a test wants one. */
-import {
-  apiPost,
-  openTestGateway,
-  type TestGateway,
-} from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { FakeCloud } from "../../../support/servers/fake_cloud.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 export interface CloudWorld extends AsyncDisposable {
   readonly cloud: FakeCloud;

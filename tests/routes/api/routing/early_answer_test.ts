@@ -17,6 +17,7 @@ import {
   UnrulyWorld,
 } from "../../../support/worlds/unruly_world.ts";
 import { passTurns } from "../../../support/turns.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 const options = { sanitizeOps: false, sanitizeResources: false };
 const told = await transcripts();
@@ -227,17 +228,13 @@ Deno.test(
       upstreamStyle: "messages",
       deadlines: stage.deadlines,
     });
-    const calling = fetch(`${world.address}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${world.key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "m-chat",
-        stream: true,
-        max_tokens: 100,
-        messages: [{ role: "user", content: "Hi" }],
-        logit_bias: { "1": 2 },
-      }),
-    });
+    const calling = fetch(bearerPost(`${world.address}/v1/chat/completions`, world.key, {
+      model: "m-chat",
+      stream: true,
+      max_tokens: 100,
+      messages: [{ role: "user", content: "Hi" }],
+      logit_bias: { "1": 2 },
+    }));
     await stage.reached("a");
     stage.time.advance(keepAliveMs + 20);
     const response = await calling;
@@ -255,16 +252,12 @@ Deno.test(
     const { stage, world } = await open();
     await using _world = world;
     const { bodies } = world.gateway.assembled.gateway;
-    const calling = fetch(`${world.address}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${world.key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "m-chat",
-        stream: true,
-        max_tokens: 100,
-        messages: [{ role: "user", content: "word ".repeat(20_000) }],
-      }),
-    });
+    const calling = fetch(bearerPost(`${world.address}/v1/chat/completions`, world.key, {
+      model: "m-chat",
+      stream: true,
+      max_tokens: 100,
+      messages: [{ role: "user", content: "word ".repeat(20_000) }],
+    }));
     await stage.reached("a");
     stage.time.advance(keepAliveMs + 20);
     const response = await calling;

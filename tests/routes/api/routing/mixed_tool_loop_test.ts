@@ -1,8 +1,9 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { validateRequest } from "../../../../sandbox/vendor_validators/validators.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
-import { apiPost, openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
+import { apiPost } from "../../../support/api_post.ts";
 
 const options = { sanitizeOps: false, sanitizeResources: false };
 const json = { headers: { "content-type": "application/json" } };

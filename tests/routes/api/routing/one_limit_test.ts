@@ -1,6 +1,7 @@
 import { assertEquals } from "../../../support/assert.ts";
 import { openTestGateway, servedBy } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 const options = { sanitizeOps: false, sanitizeResources: false };
 
@@ -36,10 +37,9 @@ async function openWorld() {
     customer: async () => (await gateway.customer(10_000)).key,
     async call(key: string, content: string): Promise<number> {
       const response = await gateway.fetch(
-        new Request("http://gateway/v1/chat/completions", {
-          method: "POST",
-          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-          body: JSON.stringify({ model: "m", messages: [{ role: "user", content }] }),
+        bearerPost("http://gateway/v1/chat/completions", key, {
+          model: "m",
+          messages: [{ role: "user", content }],
         }),
       );
       await response.text();

@@ -4,11 +4,8 @@ import { maintenanceRetrySeconds } from "../../../../core/routing/health/limits.
 import { controlStaleMs } from "../../../../kv/engine/control/control.ts";
 import { maxOperatorBodyBytes } from "../../../../routes/operator/api/app.ts";
 import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
-import {
-  apiPost,
-  openTestGateway,
-  type TestGateway,
-} from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { apiPost, bearerPost } from "../../../support/api_post.ts";
 
 const operatorKey = "operator-key-of-24-characters";
 const env = { GATEWAY_OPERATOR_KEY: operatorKey };
@@ -48,17 +45,11 @@ async function routes(gateway: TestGateway): Promise<RouteJson[]> {
 }
 
 async function chat(gateway: TestGateway, key: string, model: string): Promise<Response> {
-  return await gateway.fetch(
-    new Request("http://gateway/v1/chat/completions", {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model,
-        max_tokens: 10,
-        messages: [{ role: "user", content: "Hi, here is my secret prompt" }],
-      }),
-    }),
-  );
+  return await gateway.fetch(bearerPost("http://gateway/v1/chat/completions", key, {
+    model,
+    max_tokens: 10,
+    messages: [{ role: "user", content: "Hi, here is my secret prompt" }],
+  }));
 }
 
 async function statusOf(gateway: TestGateway, key: string): Promise<number> {

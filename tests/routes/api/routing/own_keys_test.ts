@@ -24,6 +24,7 @@ import {
 import { until } from "../../../support/until.ts";
 import { ownerOf } from "../../../support/worlds/acting.ts";
 import { preferringStyles, requestOf } from "../../../support/worlds/preferring_world.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 /** The providers, with how each gets its key. */
 const auths = { a: "bearer", b: "x-api-key", c: "x-goog-api-key" } as const;
@@ -180,13 +181,7 @@ async function ask(
   key: string,
   { path, body }: ReturnType<typeof requestOf>,
 ): Promise<{ readonly status: number; readonly text: string }> {
-  const response = await gateway.fetch(
-    new Request(`http://gateway${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    }),
-  );
+  const response = await gateway.fetch(bearerPost(`http://gateway${path}`, key, body));
   return { status: response.status, text: await response.text() };
 }
 

@@ -1,6 +1,7 @@
 /** Routes in several regions: the nearest answers, another one where it fails, and the receipt says which. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 const answer = {
   id: "c1",
@@ -53,10 +54,9 @@ Deno.test("a far route answers while the near one fails, and the receipt names b
   const { key } = await gateway.customer(100);
   const call = async () => {
     const response = await gateway.fetch(
-      new Request("http://gateway.test/v1/chat/completions", {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "hi" }] }),
+      bearerPost("http://gateway.test/v1/chat/completions", key, {
+        model: "m",
+        messages: [{ role: "user", content: "hi" }],
       }),
     );
     assertEquals(response.status, 200, await response.text());

@@ -3,6 +3,7 @@ import { runSeed, seededRandom } from "../../../support/random.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { type MockProvider, mockProvider } from "../gateway/media_world.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 /** The account of a key: vendors seal for an organisation. */
 const organisations: Readonly<Record<string, string>> = {
@@ -253,11 +254,7 @@ class Conversation {
     if (isNewTurn) this.#history.push(this.#said(`And then ${this.#calls}?`));
     const { path, body } = this.#request();
     const response = await this.#gateway.fetch(
-      new Request(`http://gateway${path}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${this.#key}`, "content-type": "application/json" },
-        body: JSON.stringify(body),
-      }),
+      bearerPost(`http://gateway${path}`, this.#key, body),
     );
     const answer = await response.json();
     assertEquals(response.status, 200, JSON.stringify(answer));

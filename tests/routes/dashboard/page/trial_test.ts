@@ -10,6 +10,7 @@ import { createApp } from "../../../../routes/server/listen/app.ts";
 import { TestBrowser } from "../../../support/browser/test_browser.ts";
 import * as fc from "../../../support/property.ts";
 import { openInstance } from "../../../support/worlds/two_instances.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 const payerEmail = "try@example.com";
 const dayMs = 86_400_000;
@@ -87,10 +88,9 @@ Deno.test("the script gets the stream, and the receipt of this call alone", asyn
 
   const { key } = await world.gateway.customer(1_000);
   const other = await world.fetch(
-    new Request(`${world.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "premium-1", messages: [{ role: "user", content: "Hi" }] }),
+    bearerPost(`${world.baseUrl}/v1/chat/completions`, key, {
+      model: "premium-1",
+      messages: [{ role: "user", content: "Hi" }],
     }),
   );
   await other.body?.cancel();

@@ -14,6 +14,7 @@ import { askForInvoice, issued, paidOrder } from "../../../support/worlds/invoic
 import { operatorApi } from "../../../support/worlds/operator_api.ts";
 import { refuse } from "../../../support/worlds/refused_calls.ts";
 import { notice, operator, topupWorld } from "../../../support/worlds/topup_world.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 type Api = Awaited<ReturnType<typeof operatorApi>>;
 
@@ -311,10 +312,9 @@ Deno.test("calls of all customers or of one are listed, each with its route and 
   const ann = await w.gateway.customer(50_000);
   const { accountId: bob } = await w.gateway.customer();
   const response = await w.gateway.fetch(
-    new Request("http://gateway/v1/chat/completions", {
-      method: "POST",
-      headers: { authorization: `Bearer ${ann.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "sandbox-1", messages: [{ role: "user", content: "s3cret" }] }),
+    bearerPost("http://gateway/v1/chat/completions", ann.key, {
+      model: "sandbox-1",
+      messages: [{ role: "user", content: "s3cret" }],
     }),
   );
   assertEquals(response.status, 200, await response.text());

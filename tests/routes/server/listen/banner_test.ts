@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { banner } from "../../../../routes/server/listen/banner.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { bearerPost } from "../../../support/api_post.ts";
 
 Deno.test("the demo prints a command for each kind of model, and the gateway answers it", async () => {
   await using gateway = await openTestGateway();
@@ -49,11 +50,7 @@ for (const [path, fields, offered] of wrongModels) {
     const limited = await gateway.customer(100_000, { allowedModels: ["premium-1"] });
     const post = async (secret: string, model: string) => {
       const answer = await gateway.fetch(
-        new Request(`http://gateway.test${path}`, {
-          method: "POST",
-          headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
-          body: JSON.stringify({ model, ...fields }),
-        }),
+        bearerPost(`http://gateway.test${path}`, secret, { model, ...fields }),
       );
       assertEquals(answer.status, 400);
       return (await answer.json()).error.message;

@@ -8,6 +8,7 @@ import {
   openMediaWorld,
   type SeenRequest,
 } from "../../gateway/media_world.ts";
+import { bearerPost } from "../../../../support/api_post.ts";
 
 function model(id: string, unit: "image" | "request") {
   return {
@@ -37,13 +38,7 @@ async function openWorld(
   const world = await openMediaWorld({ providers: { p1: port }, models });
   const { key } = await world.test.customer(1_000_000, limits);
   const post = (path: string, body: unknown) =>
-    world.test.fetch(
-      new Request(`http://gateway.example${path}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify(body),
-      }),
-    );
+    world.test.fetch(bearerPost(`http://gateway.example${path}`, key, body));
   const statusOf = async (answer: Promise<Response>) => {
     const response = await answer;
     await response.body?.cancel();

@@ -1,5 +1,4 @@
 /** `Idempotency-Key` of a video: however often a client asks, it gets one task and pays once. */
-import { apiPost } from "../../../../support/gateways/gateway_in_process.ts";
 import { assert, assertEquals, assertNotEquals } from "../../../../support/assert.ts";
 import { maxIdempotencyKeyChars } from "../../../../../core/calls/body/idempotency_key.ts";
 import { idempotencyKeptMs } from "../../../../../kv/services/calls/idempotency.ts";
@@ -10,6 +9,7 @@ import {
   mockProvider,
   openMediaWorld,
 } from "../../gateway/media_world.ts";
+import { apiPost } from "../../../../support/api_post.ts";
 
 const models = [{
   id: "video-t",
