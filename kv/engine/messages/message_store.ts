@@ -8,12 +8,14 @@
  */
 import { LinkEndedError, type MessageLink } from "../../../core/lib/threads/message_link.ts";
 import type {
+  AddedRead,
   ArchivedCallsAsked,
   ArchivedCallsRead,
   AtomicWrite,
   KeyValueStore,
   RowIterator,
   RowListOptions,
+  WholeStore,
 } from "../store/key_value_store.ts";
 import type { CommitResult } from "../parts/collected_write.ts";
 import { StoreTimeoutError } from "../store/store_deadlines.ts";
@@ -48,8 +50,31 @@ export type StoreServices = {
     page: { readonly selector: Deno.KvListSelector; readonly options: RowListOptions },
   ): Promise<PassedPage>;
   commit(commit: PassedCommit): Promise<CommitResult>;
+  firstRows(asked: {
+    readonly selectors: readonly Deno.KvListSelector[];
+    readonly limit: number;
+    readonly reverse: boolean;
+  }): Promise<readonly (readonly Deno.KvEntry<unknown>[])[]>;
+  archivedRows(
+    keys: readonly Deno.KvKey[],
+  ): Promise<readonly (Deno.KvEntry<unknown> | undefined)[]>;
   archivedCalls(asked: ArchivedCallsAsked): Promise<ArchivedCallsRead>;
 };
+
+/** Readings that the store of a thread adds where the open store does: those of all rows are for jobs of its owner. */
+const passedReads = ["firstRows", "archivedRows", "archivedCalls"] as const satisfies AddedRead[];
+
+/** Name of a reading that is passed between threads. */
+export type PassedRead = typeof passedReads[number];
+
+/** Returns which of these readings a store has, for the stores of other threads. */
+export function passedReadsOf(kv: KeyValueStore): readonly PassedRead[] {
+  return passedReads.filter((name) => kv[name] !== undefined);
+}
+
+function missing(name: PassedRead): never {
+  throw new TypeError(`The open store has no ${name}`);
+}
 
 /** Serves a store. `onWrite` is called with the key of each write before its commit. */
 export function storeServices(
@@ -80,8 +105,10 @@ export function storeServices(
       }
       return operation.commit();
     },
-    archivedCalls: async (asked) =>
-      await kv.archivedCalls?.(asked) ?? { calls: [], reached: asked.from, scanned: 0 },
+    firstRows: ({ selectors, limit, reverse }) =>
+      kv.firstRows?.(selectors, limit, reverse) ?? missing("firstRows"),
+    archivedRows: (keys) => kv.archivedRows?.(keys) ?? missing("archivedRows"),
+    archivedCalls: (asked) => kv.archivedCalls?.(asked) ?? missing("archivedCalls"),
   };
 }
 
@@ -195,12 +222,25 @@ class MessageRows<Value> implements RowIterator<Value> {
 }
 
 /** A {@linkcode KeyValueStore} over a link to the thread that has the store open. Its deadlines hold there. */
-export class MessageStore implements KeyValueStore {
+export class MessageStore implements WholeStore {
+  readonly firstRows: WholeStore["firstRows"];
+  readonly archivedRows: WholeStore["archivedRows"];
+  readonly archivedCalls: WholeStore["archivedCalls"];
+  readonly archivedIndex = undefined;
+  readonly archivedDaySums = undefined;
   readonly #link: StoreLink;
   #isClosed = false;
 
-  constructor(link: StoreLink) {
+  /** @param reads what {@linkcode passedReadsOf} says of the open store */
+  constructor(link: StoreLink, reads: readonly PassedRead[]) {
     this.#link = link;
+    const has = (name: PassedRead) => reads.includes(name) || undefined;
+    this.firstRows = has("firstRows") &&
+      ((selectors, limit, reverse = false) =>
+        this.#open().call("firstRows", { selectors, limit, reverse }));
+    this.archivedRows = has("archivedRows") && ((keys) => this.#open().call("archivedRows", keys));
+    this.archivedCalls = has("archivedCalls") &&
+      ((asked) => this.#open().call("archivedCalls", asked));
   }
 
   async get<Value>(key: Deno.KvKey): Promise<Deno.KvEntryMaybe<Value>> {
@@ -220,10 +260,6 @@ export class MessageStore implements KeyValueStore {
     options: RowListOptions = {},
   ): RowIterator<Value> {
     return new MessageRows<Value>(this.#open(), selector, options);
-  }
-
-  archivedCalls(asked: ArchivedCallsAsked): Promise<ArchivedCallsRead> {
-    return this.#open().call("archivedCalls", asked);
   }
 
   async set(

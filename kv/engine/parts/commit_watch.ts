@@ -9,7 +9,13 @@
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Timer } from "../../../core/lib/time/deadlines.ts";
 import { writeProbeKey } from "../schema/keys.ts";
-import type { AtomicWrite, KeyValueStore, RowIterator } from "../store/key_value_store.ts";
+import {
+  addedReads,
+  type AtomicWrite,
+  type KeyValueStore,
+  type RowIterator,
+  type WholeStore,
+} from "../store/key_value_store.ts";
 import { type OutageKind, StoreUnavailableError } from "../store/store_unavailable.ts";
 
 /** Milliseconds for which a confirmed commit counts. Balancers ask each second. */
@@ -153,11 +159,15 @@ export class CommitWatch {
     return result;
   }
 
-  #watched(kv: KeyValueStore): KeyValueStore {
+  #watched(kv: KeyValueStore): WholeStore {
     return {
       get: (key) => this.#read(kv.get(key)),
       getMany: (keys) => this.#read(kv.getMany(keys)),
       list: (selector, options) => this.#rows(kv.list(selector, options)),
+      ...addedReads(kv, {
+        call: (call) => this.#read(call),
+        rows: (rows) => this.#eachRow(rows),
+      }),
       set: (key, value, options) => this.#write(() => kv.set(key, value, options)),
       delete: (key) => this.#write(() => kv.delete(key)),
       atomic: () => this.#operation(kv.atomic()),
@@ -170,6 +180,15 @@ export class CommitWatch {
     const next = rows.next.bind(rows);
     rows.next = () => this.#read(next());
     return rows;
+  }
+
+  async *#eachRow<Row>(rows: AsyncIterable<Row>): AsyncGenerator<Row> {
+    try {
+      yield* rows;
+    } catch (error) {
+      this.#failed(error);
+      throw error;
+    }
   }
 
   #operation(operation: AtomicWrite): AtomicWrite {

@@ -3,7 +3,12 @@
  * one that is lost, doubled or late changes nothing but the moment.
  */
 import { keysEpochKey, kindOfKey, outboxQueuePrefix } from "../schema/keys.ts";
-import type { AtomicWrite, KeyValueStore } from "./key_value_store.ts";
+import {
+  addedReads,
+  type AtomicWrite,
+  type KeyValueStore,
+  type WholeStore,
+} from "./key_value_store.ts";
 
 /** Kind of the rows that changed, as a notice names it. */
 export type NoticeKind = "control" | "outbox";
@@ -49,7 +54,7 @@ export function isNoticeKind(text: unknown): text is NoticeKind {
 export function announcingStore(
   kv: KeyValueStore,
   publish: (kind: NoticeKind) => void,
-): KeyValueStore {
+): WholeStore {
   const announce = (kinds: Iterable<string>) => {
     for (const kind of kinds) if (isNoticeKind(kind)) publish(kind);
   };
@@ -57,6 +62,7 @@ export function announcingStore(
     get: (key) => kv.get(key),
     getMany: (keys) => kv.getMany(keys),
     list: (selector, options) => kv.list(selector, options),
+    ...addedReads(kv),
     async set(key, value, options) {
       const result = await kv.set(key, value, options);
       announce([kindOfKey(key)]);

@@ -101,34 +101,36 @@ export interface KeyValueStore extends Disposable {
    * Reads the first rows of each of several ranges, or the last ones first, where an engine does so in one round; see
    * `firstRowsOf` of `read_ahead.ts`. Leaves out rows that have left the store for an archive.
    */
-  firstRows?(
-    selectors: readonly Deno.KvListSelector[],
-    limit: number,
-    reverse?: boolean,
-  ): Promise<readonly (readonly Deno.KvEntry<unknown>[])[]>;
+  firstRows?:
+    | ((
+      selectors: readonly Deno.KvListSelector[],
+      limit: number,
+      reverse?: boolean,
+    ) => Promise<readonly (readonly Deno.KvEntry<unknown>[])[]>)
+    | undefined;
   /**
    * Reads rows by their keys that are read one by one and have left the store for an archive, in the order of the keys;
    * absent where there is none. `rowsOfKeys` of `read_ahead.ts` asks for those that it does not find.
    */
-  archivedRows?(
-    keys: readonly Deno.KvKey[],
-  ): Promise<readonly (Deno.KvEntry<unknown> | undefined)[]>;
+  archivedRows?:
+    | ((keys: readonly Deno.KvKey[]) => Promise<readonly (Deno.KvEntry<unknown> | undefined)[]>)
+    | undefined;
   /**
    * Reads calls that have left the store for an archive, in one or two statements; absent where there is none. Whoever
    * reads both asks the store first: a call is in the archive before it leaves.
    */
-  archivedCalls?(asked: ArchivedCallsAsked): Promise<ArchivedCallsRead>;
+  archivedCalls?: ((asked: ArchivedCallsAsked) => Promise<ArchivedCallsRead>) | undefined;
   /**
    * Reads which calls of each account have left the store for an archive, in the order of accounts and ids, many at a
    * time; absent where there is none. A call on its way is also in the index of the store.
    */
-  archivedIndex?(): AsyncIterable<ArchivedIds>;
+  archivedIndex?: (() => AsyncIterable<ArchivedIds>) | undefined;
   /**
    * Reads all day sums that are in an archive, in the order that it has them in: each of its pages once, where a list in
    * the order of accounts reads them many times. Absent where there is none. The store may have newer ones of some: a
    * reader of both asks the store first.
    */
-  archivedDaySums?(): AsyncIterable<ArchivedDaySum>;
+  archivedDaySums?: (() => AsyncIterable<ArchivedDaySum>) | undefined;
   /** @param options `expireIn` in milliseconds */
   set(
     key: Deno.KvKey,
@@ -139,4 +141,42 @@ export interface KeyValueStore extends Disposable {
   atomic(): AtomicWrite;
   /** Ends the connection. Calls under way reject. */
   close(): void;
+}
+
+/** Names of the readings that an engine or an archive adds to those that every store has. */
+export type AddedRead = {
+  [Name in keyof KeyValueStore]-?: object extends Pick<KeyValueStore, Name> ? Name : never;
+}[keyof KeyValueStore];
+
+/**
+ * A store whose members are all there, be it as `undefined`. Stores that wrap another one have this type: a reading that
+ * one of them forgets would be made row by row in the running server, as slowly as if no engine could do better.
+ */
+export type WholeStore = { [Name in keyof Required<KeyValueStore>]: KeyValueStore[Name] };
+
+/** What a wrapping store does around each call of a reading. */
+export interface AroundReads {
+  readonly call: <Result>(call: Promise<Result>) => Promise<Result>;
+  readonly rows: <Row>(rows: AsyncIterable<Row>) => AsyncIterable<Row>;
+}
+
+const asTheyAre: AroundReads = { call: (call) => call, rows: (rows) => rows };
+
+/** Returns the readings that the wrapped store adds, for the store that wraps it. */
+export function addedReads(
+  kv: KeyValueStore,
+  around: AroundReads = asTheyAre,
+): Pick<WholeStore, AddedRead> {
+  const firstRows = kv.firstRows?.bind(kv);
+  const archivedRows = kv.archivedRows?.bind(kv);
+  const archivedCalls = kv.archivedCalls?.bind(kv);
+  const archivedIndex = kv.archivedIndex?.bind(kv);
+  const archivedDaySums = kv.archivedDaySums?.bind(kv);
+  return {
+    firstRows: firstRows && ((...call) => around.call(firstRows(...call))),
+    archivedRows: archivedRows && ((keys) => around.call(archivedRows(keys))),
+    archivedCalls: archivedCalls && ((asked) => around.call(archivedCalls(asked))),
+    archivedIndex: archivedIndex && (() => around.rows(archivedIndex())),
+    archivedDaySums: archivedDaySums && (() => around.rows(archivedDaySums())),
+  };
 }

@@ -54,6 +54,7 @@ import {
   type KeyValueStore,
   type RowIterator,
   type RowListOptions,
+  type WholeStore,
 } from "../../engine/store/key_value_store.ts";
 import {
   archivedIndex,
@@ -434,7 +435,7 @@ export function archivedStore(
   living: KeyValueStore,
   archive: ReceiptArchive,
   clock?: Pick<Clock, "nowMs">,
-): KeyValueStore {
+): WholeStore {
   const left = new LeftSums(living, archive, clock);
   /** Completes entries, in their order, by what the archive has of those that the store has not. */
   const completed = async (
@@ -454,7 +455,6 @@ export function archivedStore(
       return page === undefined ? entry : entryOf(receiptPageKey(page.newest), page.text);
     });
   };
-  const firstRows = living.firstRows?.bind(living);
   return {
     async get<Value>(key: Deno.KvKey) {
       const inStore = await living.get<Value>(key);
@@ -486,7 +486,7 @@ export function archivedStore(
       const read: ReadArchived = (rest, reading) => kind.read(archive, boundsOf(rest), reading);
       return new MergedRows<Value>(living, read, selector, options);
     },
-    ...(firstRows !== undefined && { firstRows }),
+    firstRows: living.firstRows?.bind(living),
     async archivedRows(keys) {
       const sums = await left.entriesOf(keys);
       return keys.map((key) => sums.get(sumKeyText(key)));

@@ -25,6 +25,7 @@ import { awaitBalancers, lastEndsMs, untilAborted } from "../../process/keep_ser
 import { startWork } from "../assembly/work.ts";
 import { Fleet } from "./fleet.ts";
 import { NoticeHub } from "./seat.ts";
+import { passedReadsOf } from "../../../kv/engine/messages/message_store.ts";
 import { startWorkerThread, type WorkerStart, type WorkerThread } from "./worker_thread.ts";
 
 /** The name of this thread among those that hear notices. */
@@ -88,7 +89,15 @@ export async function serveWithWorkers(
     write,
     workers,
     gateway,
-    start: (number) => startThread({ number, workers, source, port: free.address.port, baseUrl }),
+    start: (number) =>
+      startThread({
+        number,
+        workers,
+        source,
+        port: free.address.port,
+        baseUrl,
+        storeReads: passedReadsOf(store.kv),
+      }),
     onGiveUp(reason) {
       write(`Cannot go on: ${reason}`);
       hopeless.abort();

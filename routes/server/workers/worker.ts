@@ -136,7 +136,7 @@ class WorkerProgram {
 
   /** Assembles and listens; `undefined` if that fails, of which the owner is told. */
   async #serve(): Promise<Serving | undefined> {
-    const { source, port, workers, baseUrl } = this.#start;
+    const { source, port, workers, baseUrl, storeReads } = this.#start;
     const read = readConfig(source.environment, source.file, source.logoFile);
     const loaded = read.ok ? await loadMasterKeys(read.config) : undefined;
     if (!read.ok || loaded?.ok !== true) {
@@ -145,7 +145,7 @@ class WorkerProgram {
     }
     const link = this.#link;
     const write = this.#lines.add;
-    const kv = new MessageStore(link);
+    const kv = new MessageStore(link, storeReads);
     const opened = await openOwnersCatalog(kv, read.config, systemClock.nowMs());
     if (!opened.ok) {
       link.note("failed", opened.problem);

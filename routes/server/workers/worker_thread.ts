@@ -3,6 +3,7 @@ import { type Transferable, Worker } from "node:worker_threads";
 import { getHeapStatistics } from "node:v8";
 import { unforeseen } from "../../../core/lib/base/assert.ts";
 import { type LinkPort, webPort } from "../../../core/lib/threads/message_link.ts";
+import type { PassedRead } from "../../../kv/engine/messages/message_store.ts";
 import type { ConfigSource } from "../assembly/assemble.ts";
 
 /** Message with which a worker begins. */
@@ -15,6 +16,8 @@ export interface WorkerStart {
   readonly port: number;
   /** The address in links and pages. */
   readonly baseUrl: string;
+  /** Readings that the owner's store adds to those of every store. */
+  readonly storeReads: readonly PassedRead[];
 }
 
 /** A running thread, as its owner sees it. */

@@ -3,6 +3,7 @@ import { MessageLink, webPort } from "../../../../core/lib/threads/message_link.
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import {
   MessageStore,
+  passedReadsOf,
   storeErrorOf,
   type StoreServices,
   storeServices,
@@ -20,7 +21,7 @@ function clientsOf(kv: KeyValueStore, count: number): Disposable & {
     const { port1, port2 } = new MessageChannel();
     const link = new MessageLink<StoreServices>(webPort(port1), {}, { errorOf: storeErrorOf });
     links.push(link, new MessageLink(webPort(port2), storeServices(kv)));
-    return new MessageStore(link);
+    return new MessageStore(link, passedReadsOf(kv));
   });
   return {
     clients,
