@@ -154,7 +154,7 @@ export type AddedRead = {
  */
 export type WholeStore = { [Name in keyof Required<KeyValueStore>]: KeyValueStore[Name] };
 
-/** What a wrapping store does around each call of a reading. */
+/** Work of a wrapping store around each call of a reading. */
 export interface AroundReads {
   readonly call: <Result>(call: Promise<Result>) => Promise<Result>;
   readonly rows: <Row>(rows: AsyncIterable<Row>) => AsyncIterable<Row>;
