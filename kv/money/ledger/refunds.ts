@@ -27,6 +27,7 @@ import {
   keysPerRead,
   type KeyValueStore,
 } from "../../engine/store/key_value_store.ts";
+import { keysAtOnce, valuesOfKeys } from "../../engine/store/read_ahead.ts";
 
 /** The stored sum. */
 interface RefundSum {
@@ -159,11 +160,10 @@ export async function readRefundsOf(
   const ids = receipts.filter(({ kind, costMicroVnd }) => kind === "video" && costMicroVnd > 0n)
     .map(({ requestId }) => requestId);
   const found = new Map<RequestId, LedgerEntry>();
-  for (let at = 0; at < ids.length; at += keysPerRead) {
-    const keys = ids.slice(at, at + keysPerRead)
-      .map((requestId) => ledgerOperationKey(refundOperationId(requestId)));
-    for (const { value } of await kv.getMany<(LedgerEntry | null)[]>(keys)) {
-      if (value?.requestId !== undefined) found.set(value.requestId, value);
+  for (const some of groupsOf(ids, keysAtOnce)) {
+    const keys = some.map((requestId) => ledgerOperationKey(refundOperationId(requestId)));
+    for (const entry of await valuesOfKeys<LedgerEntry>(kv, keys)) {
+      if (entry?.requestId !== undefined) found.set(entry.requestId, entry);
     }
   }
   return found;

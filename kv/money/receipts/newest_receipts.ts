@@ -74,30 +74,72 @@ const maxRead = 1_000;
 /** Receipts of the store in one part: each may be on a page of its own, of up to 50 KB. */
 const maxLivingRead = 500;
 
+/** Parts after which a reader is taken for one that goes on: the next part is read while it works on this one. */
+const partsBeforeAhead = 2;
+
 /** Yields receipts in parts, the latest first. A part may have none. */
 export async function* newestReceipts(
   kv: KeyValueStore,
   asked: NewestReceipts,
 ): AsyncGenerator<ReceiptsRead, void, void> {
-  const living: LivingReceipts = asked.accountId === undefined
-    ? new LivingPages(kv, asked)
-    : new LivingIndex(kv, asked.accountId, asked);
-  let { before } = asked;
-  let waiting: Receipt[] = [];
-  for (let limit = asked.firstRead ?? firstReadDefault; before > asked.from;) {
-    if (before <= living.reached && living.reached > asked.from) {
-      waiting.push(...await living.next(Math.min(limit, maxLivingRead)));
+  const parts = new Parts(kv, asked);
+  let ahead: Promise<ReceiptsRead> | undefined;
+  for (let count = 1; ahead !== undefined || parts.isMore; count++) {
+    const part = await (ahead ?? parts.next());
+    ahead = count >= partsBeforeAhead && parts.isMore ? parts.next() : undefined;
+    // A reader that stops early never awaits it.
+    ahead?.catch(() => {});
+    yield part;
+  }
+}
+
+/** Receipts of store and archive, part by part. */
+class Parts {
+  readonly #kv: KeyValueStore;
+  readonly #asked: NewestReceipts;
+  readonly #living: LivingReceipts;
+  #before: string;
+  #limit: number;
+  /** Receipts of the store that lie below what was read of the archive. */
+  #waiting: Receipt[] = [];
+
+  constructor(kv: KeyValueStore, asked: NewestReceipts) {
+    this.#kv = kv;
+    this.#asked = asked;
+    this.#living = asked.accountId === undefined
+      ? new LivingPages(kv, asked)
+      : new LivingIndex(kv, asked.accountId, asked);
+    this.#before = asked.before;
+    this.#limit = asked.firstRead ?? firstReadDefault;
+  }
+
+  get isMore(): boolean {
+    return this.#before > this.#asked.from;
+  }
+
+  /** Reads the next part. Called once the one before is there. */
+  async next(): Promise<ReceiptsRead> {
+    const { from } = this.#asked;
+    const living = this.#living;
+    const before = this.#before;
+    const limit = this.#limit;
+    if (before <= living.reached && living.reached > from) {
+      this.#waiting.push(...await living.next(Math.min(limit, maxLivingRead)));
     }
-    const archived = await readArchived(kv, asked, { from: living.reached, before, limit });
+    const archived = await readArchived(this.#kv, this.#asked, {
+      from: living.reached,
+      before,
+      limit,
+    });
     const reached = archived.reached;
-    const ids = new Set(waiting.map(({ requestId }) => requestId));
-    const here = waiting.filter(({ requestId }) => requestId >= reached)
+    const ids = new Set(this.#waiting.map(({ requestId }) => requestId));
+    const receipts = this.#waiting.filter(({ requestId }) => requestId >= reached)
       .concat(archived.receipts.filter(({ requestId }) => !ids.has(requestId)))
       .sort((one, other) => ascending(other.requestId, one.requestId));
-    waiting = waiting.filter(({ requestId }) => requestId < reached);
-    yield { receipts: here, reached: reached as RequestId, scanned: archived.scanned };
-    before = reached;
-    limit = Math.min(maxRead, limit * growth);
+    this.#waiting = this.#waiting.filter(({ requestId }) => requestId < reached);
+    this.#before = reached;
+    this.#limit = Math.min(maxRead, limit * growth);
+    return { receipts, reached: reached as RequestId, scanned: archived.scanned };
   }
 }
 

@@ -11,11 +11,8 @@ import {
   refusedCallsByIdPrefix,
   refusedCallsPrefix,
 } from "../../engine/schema/keys.ts";
-import {
-  type AtomicWrite,
-  keysPerRead,
-  type KeyValueStore,
-} from "../../engine/store/key_value_store.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { listBatchRows, valuesOfKeys } from "../../engine/store/read_ahead.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 
 /** Milliseconds that restored rows live, where a backup does not know when they expire: the default of the setting. */
@@ -117,7 +114,7 @@ export async function* listAllRefusedCalls(
   let some: [AccountId, RequestId][] = [];
   for await (const { key, value } of kv.list<AccountId>(selector, { reverse: true })) {
     some.push([value, refusedCallOf(key)]);
-    if (some.length < keysPerRead) continue;
+    if (some.length < listBatchRows) continue;
     yield* await readRows(kv, some);
     some = [];
   }
@@ -130,11 +127,11 @@ async function readRows(
 ): Promise<RefusedCall[]> {
   if (calls.length === 0) return [];
   const keys = calls.map(([accountId, requestId]) => refusedCallKey(accountId, requestId));
-  const entries = await kv.getMany<Row[]>(keys);
-  return entries.flatMap(({ value }, at) => {
+  const rows = await valuesOfKeys<Row>(kv, keys);
+  return rows.flatMap((value, at) => {
     const [accountId, requestId] = calls[at] ?? [];
     // The row of a pair may expire before that of the other.
-    return value === null || accountId === undefined || requestId === undefined
+    return value === undefined || accountId === undefined || requestId === undefined
       ? []
       : [{ ...value, requestId, accountId }];
   });
