@@ -54,6 +54,9 @@ function separatorOf(text: string): string {
  */
 const formulaStart = /(^|[,;|\t\r\n])([\s"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 
+/** Most cells of a file: no separator or quote, and no begin of a formula. */
+const plainCell = /^[A-Za-z0-9_][\w.:/-]*$/;
+
 /**
  * Writes one cell, quoted if necessary.
  *
@@ -63,6 +66,7 @@ const formulaStart = /(^|[,;|\t\r\n])([\s"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20]
  * after any separator is guarded as well.
  */
 export function csvCell(value: string): string {
+  if (value === "" || plainCell.test(value)) return value;
   const isNumber = /^-?\d+(?:\.\d+)?$/.test(value);
   const guarded = isNumber ? value : value.replace(formulaStart, "$1$2'");
   const safe = /^[\t\r]/.test(guarded) ? `'${guarded}` : guarded;
