@@ -23,6 +23,7 @@ import { readDaySumsOfDay } from "../../../kv/money/ledger/usage.ts";
 import {
   daySumCellOf,
   daySumsOfDayPrefix,
+  hourCellOf,
   hourSumsOfAccountPrefix,
   indexPageKey,
   newestOnIndexPage,
@@ -191,7 +192,7 @@ export class CallDays {
     return below(atMs, await this.#refusedOf(vietnamDay(atMs)), 0);
   }
 
-  /** Reads the sums of days, in one statement where none has very many. */
+  /** Reads the sums of days, in one statement where none has very many; only those that fit are decoded. */
   async #learn(days: readonly string[]): Promise<void> {
     const { accountId, keyId } = this.#filter;
     // The hours are read first: sums that grow in between only make the day count as not complete.
@@ -205,8 +206,10 @@ export class CallDays {
       this.#receipts.set(
         day,
         isMore ? await this.#readWhole(day) : this.#hoursOf(
-          hours.map(hourRowOf),
-          sums.map(({ key, value }) => ({ cell: daySumCellOf(key), calls: usageSum(value).calls })),
+          hours.filter(({ key }) => fitsCell(hourCellOf(key), this.#filter)).map(hourRowOf),
+          sums.map(({ key, value }) => ({ cell: daySumCellOf(key), value }))
+            .filter(({ cell }) => fitsCell(cell, this.#filter))
+            .map(({ cell, value }) => ({ cell, calls: usageSum(value).calls })),
         ),
       );
     }
