@@ -75,7 +75,7 @@ const maxRead = 1_000;
 const maxLivingRead = 500;
 
 /** Parts after which a reader is taken for one that goes on: the next part is read while it works on this one. */
-const partsBeforeAhead = 2;
+const partsBeforeAhead = 3;
 
 /** Yields receipts in parts, the latest first. A part may have none. */
 export async function* newestReceipts(
