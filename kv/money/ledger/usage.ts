@@ -1,4 +1,5 @@
 /** Reads what accounts used per day, key and model. */
+import { readAhead } from "../../engine/store/read_ahead.ts";
 import { ascending } from "../../../core/lib/base/ascending.ts";
 import type { CallTag } from "../../../core/billing/usage/call_tags.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
@@ -185,7 +186,7 @@ async function readRows(
     start: daySumsOfDayKey(accountId, fromDay),
     end: daySumsOfDayKey(accountId, endOfDays(toDay)),
   };
-  for await (const { key, value } of kv.list<unknown>(selector)) {
+  for await (const { key, value } of readAhead<unknown>(kv, selector)) {
     const cell = daySumCellOf(key);
     const usage = usageSum(value);
     // A sum of no calls stands in place of an archived one that was wrong.
