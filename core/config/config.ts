@@ -84,6 +84,8 @@ export interface Config {
    * the address it listens on, which with port 0 is not known beforehand.
    */
   readonly baseUrl: string | undefined;
+  /** Address at which other instances on the same store reach this one; undefined: they do not. */
+  readonly peerAddress: string | undefined;
   /** Text of `GATEWAY_MASTER_KEYS`; undefined = generate beside a local store. */
   readonly masterKeys: string | undefined;
   /** Text of `GATEWAY_BACKUP_KEY`; undefined = no backup can be made or restored. */
@@ -250,6 +252,7 @@ export function readConfig(
       region: values.GATEWAY_REGION ??
         (onDenoDeploy ? set["DENO_REGION"]?.slice(0, 64) : undefined),
       baseUrl: values.GATEWAY_BASE_URL,
+      peerAddress: values.GATEWAY_PEER_ADDRESS,
       masterKeys: values.GATEWAY_MASTER_KEYS,
       backupKey: values.GATEWAY_BACKUP_KEY,
       bucket: readBucketVariables(set),

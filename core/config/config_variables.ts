@@ -106,6 +106,15 @@ const support = z.string().transform((text, context): SupportContact => {
   return z.NEVER;
 });
 
+const peerAddress = z.string().transform((text, context) => {
+  const url = parseUrl(text.trim());
+  if (url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) {
+    return url.origin;
+  }
+  context.addIssue({ code: "custom", message: "must be http(s)://host:port, without a path" });
+  return z.NEVER;
+});
+
 const masterKeys = z.string().superRefine((text, context) => {
   const problem = masterKeysProblem(text);
   if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
@@ -149,6 +158,7 @@ const variablesSchema = z.object({
   GATEWAY_REGION: z.string().max(64).optional(),
   GATEWAY_BASE_URL: z.url({ protocol: /^https?$/, error: "must be a URL with http or https" })
     .transform((url) => url.replace(/\/+$/, "")).optional(),
+  GATEWAY_PEER_ADDRESS: peerAddress.optional(),
   GATEWAY_MASTER_KEYS: masterKeys.optional(),
   GATEWAY_BACKUP_KEY: backupKey.optional(),
   GATEWAY_OPERATORS: operators.default([]),

@@ -29,7 +29,8 @@ const dockerfile = dockerInstructions(sourceText(`${docker}/Dockerfile`));
 
 interface Container {
   readonly image: string;
-  readonly env: readonly { readonly name: string; readonly value: string }[];
+  /** Without a value: a fact of the cluster, which others are made of. */
+  readonly env: readonly { readonly name: string; readonly value?: string }[];
   readonly readinessProbe: { readonly httpGet: { readonly path: string } };
   readonly livenessProbe: { readonly httpGet: { readonly path: string } };
 }
@@ -101,7 +102,7 @@ function gatewayVariables(): Readonly<Record<string, Readonly<Record<string, str
   }
   for (const path of environmentExamples) sets[path] = variableLines(sourceText(path));
   sets["deploy/kubernetes/deployment.yaml"] = Object.fromEntries(
-    container.env.map(({ name, value }) => [name, value]),
+    container.env.flatMap(({ name, value }) => value === undefined ? [] : [[name, value]]),
   );
   const [secret] = manifests("deploy/kubernetes/secret.example.yaml");
   sets["deploy/kubernetes/secret.example.yaml"] =

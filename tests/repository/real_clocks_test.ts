@@ -86,6 +86,7 @@ const processSuites: Readonly<Record<string, string>> = {
   "tests/cluster/outage_test.ts": traffic,
   "tests/cluster/patroni_test.ts":
     "reports how long an election took, and asserts nothing about it",
+  "tests/cluster/peer_turns_test.ts": "asks a process, whose clock is the machine's",
   "tests/cluster/previous_release_test.ts": traffic,
   "tests/cluster/rolling_restart_test.ts": traffic,
   "tests/cluster/traffic.ts": traffic,

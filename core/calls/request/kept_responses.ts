@@ -1,7 +1,7 @@
 /**
  * Turns of the Responses style, kept in memory for an hour, so that a client continues a conversation by
  * `previous_response_id` and reads or deletes a response by its id. No provider stores them for the gateway, and
- * nothing here is written anywhere: another instance does not have them, and a restart forgets them.
+ * nothing here is written anywhere: another instance has to ask this one for them, and a restart forgets them.
  *
  * A turn is the items that led to it and the items that it answered. The turns of a conversation share what they have
  * in common: each adds one {@linkcode Segment}, the items of its own request and its response, and points to the
@@ -73,7 +73,7 @@ interface AccountTurns {
   bytes: number;
 }
 
-/** A kept turn, as other threads get it. */
+/** A kept turn, as other threads and instances get it. */
 export interface KeptResponse {
   /** The response as its client got it. */
   readonly response: Uint8Array;
@@ -321,6 +321,12 @@ function partsOf(
   const span = body.fields.get("output");
   if (typeof id !== "string" || !Array.isArray(output) || span === undefined) return undefined;
   return { id, ...span, start: span.start + 1, end: span.end - 1 };
+}
+
+/** The items of the output of a kept response, a part of it. */
+export function outputOf(response: Uint8Array): Uint8Array | undefined {
+  const parts = partsOf(response);
+  return parts && response.subarray(parts.start, parts.end);
 }
 
 /** Reads the response out of the last event of a stream; `undefined` if it has none. */

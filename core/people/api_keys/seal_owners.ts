@@ -24,5 +24,5 @@ export const sealOwners = {
 /** A kind of row with sealed secrets. */
 export type SealedRow = keyof typeof sealOwners;
 
-/** The text that a secret is bound to. */
-export type SealOwner = ReturnType<(typeof sealOwners)[SealedRow]>;
+/** The text that a secret is bound to. What one instance asks another at its address is in no row. */
+export type SealOwner = ReturnType<(typeof sealOwners)[SealedRow]> | `peer/${string}`;

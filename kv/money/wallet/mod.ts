@@ -12,7 +12,7 @@
  *   the same commit.
  */
 export type { DebtRules } from "./lease/transfer_plan.ts";
-export { runningVersions, StoppedError, WrittenInstances } from "./lease/instance_lease.ts";
+export { runningInstances, StoppedError, WrittenInstances } from "./lease/instance_lease.ts";
 export type {
   Attachment,
   Balance,

@@ -22,6 +22,8 @@ interface OpenWalletEngineOptions {
   readonly timer?: Timer;
   readonly random?: () => number;
   readonly ttlMs?: number;
+  /** The address at which other instances reach this process, if it has one. */
+  readonly peerAddress?: string | undefined;
   /** Receipts that may wait for the index before calls are refused. */
   readonly maxUnindexed?: number;
   readonly reservationWaitMs?: number;
@@ -67,6 +69,7 @@ export async function openWalletEngine(
     timer: options.timer ?? systemTimer,
     random: options.random ?? Math.random,
     ttlMs: options.ttlMs ?? instanceTtlMs,
+    peerAddress: options.peerAddress,
     maxUnindexed: options.maxUnindexed ?? maxUnindexedReceipts,
     reservationWaitMs: options.reservationWaitMs ?? defaultReservationWaitMs,
     storeWaitMs: options.storeWaitMs ?? 0,

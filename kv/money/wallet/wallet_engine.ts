@@ -257,6 +257,8 @@ interface WalletEngineOptions {
   readonly random: () => number;
   /** Milliseconds after its last commit during which the instance counts as alive. */
   readonly ttlMs: number;
+  /** The address at which other instances reach this process, if it has one. */
+  readonly peerAddress: string | undefined;
   readonly maxUnindexed: number;
   /** Milliseconds that a call waits for money that other calls have reserved. */
   readonly reservationWaitMs: number;
@@ -542,8 +544,9 @@ export class LiveWalletEngine implements WalletEngine {
 
 function instanceLeaseDeps(
   kv: KeyValueStore,
-  { clock, ttlMs }: WalletEngineOptions,
+  { clock, ttlMs, peerAddress }: WalletEngineOptions,
   { bounded, beforeRetry }: Backoff,
 ): InstanceLeaseDeps {
-  return { kv, clock, ttlMs, bounded, backoff: beforeRetry, numbers: new CommitNumbers() };
+  const numbers = new CommitNumbers();
+  return { kv, clock, ttlMs, peerAddress, bounded, backoff: beforeRetry, numbers };
 }

@@ -1,8 +1,8 @@
 /**
  * Kept parts that later calls of the Responses style may refer to: items by their id, turns by `previous_response_id`.
- * Both are in memory only, of this thread or of another one of the process. GET and DELETE /v1/responses/{id} read and
- * remove a turn, GET /v1/responses/{id}/input_items lists the items that led to it, all free of charge; the id of another
- * account is a 404.
+ * Both are in memory only, of this thread or of another one of the process, turns also of another instance. GET and
+ * DELETE /v1/responses/{id} read and remove a turn, GET /v1/responses/{id}/input_items lists the items that led to it,
+ * all free of charge; the id of another account is a 404.
  */
 import {
   continuedBody,
@@ -36,6 +36,7 @@ import { stringifyExactly } from "../../../core/lib/runtime/built_ins.ts";
 import { type RowBounds, rowLimit, wrongParameter } from "../../http/query.ts";
 import { admitRequest, type Incoming } from "../call/incoming.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import type { NamedResponse } from "../gateway/keyed_calls.ts";
 import type { Context } from "hono";
 
 /** Most items of one request that are fetched: far above the turns of a tool loop. */
@@ -67,7 +68,9 @@ export async function withKeptTurns(
   const id = previousId(body);
   if (id === undefined) return { body, turn: { items: inputItems(body) } };
   const own = keptResponses.find(account, id);
-  const { items } = own ?? await fetchPeersTurn(gateway, account, id);
+  const kept = own ?? await keptElsewhere(gateway, incoming, { account, id });
+  if (kept === undefined) throw previousNotFound(id);
+  const { items } = kept;
   const bytes = continuedBytes(body, items);
   if (bytes > uncountedBodyBytes) {
     incoming.bufferedBody ??= gateway.bodies.body(account);
@@ -91,14 +94,15 @@ async function fetchPeersItems(
   for (const item of await peers.items(account, missing)) recentItems.keep(account, item);
 }
 
-async function fetchPeersTurn(
-  { peers }: Gateway,
-  account: AccountId,
-  id: string,
-): Promise<KeptResponse> {
-  const kept = await peers?.response({ account, id });
-  if (kept === undefined) throw previousNotFound(id);
-  return kept;
+/** Finds a turn in another thread, or at another instance. */
+async function keptElsewhere(
+  { peers, instances, bodies }: Gateway,
+  incoming: Incoming,
+  of: NamedResponse,
+): Promise<KeptResponse | undefined> {
+  return await peers?.response(of) ?? await instances?.response(of, {
+    grow: (bytes) => (incoming.bufferedBody ??= bodies.body(of.account)).grow(bytes),
+  });
 }
 
 /** Fields of the answer to a removal. */
@@ -126,7 +130,7 @@ function idIn(context: Context): string {
   return context.req.path.split("/")[3] ?? "";
 }
 
-/** Finds the turn that a path names, here or in another thread. */
+/** Finds the turn that a path names. */
 async function turnIn(
   gateway: Gateway,
   incoming: Incoming,
@@ -135,7 +139,7 @@ async function turnIn(
   const { principal: { accountId: account } } = await admitRequest(gateway, incoming);
   const id = idIn(context);
   const kept = gateway.keptResponses.find(account, id) ??
-    await gateway.peers?.response({ account, id });
+    await keptElsewhere(gateway, incoming, { account, id });
   if (kept === undefined) throw notFound(id);
   return { id, kept };
 }
@@ -251,7 +255,8 @@ export async function serveKeptResponseRemoval(
   const { principal: { accountId: account } } = await admitRequest(gateway, incoming);
   const id = idIn(context);
   const wasHere = gateway.keptResponses.remove(account, id);
-  const wasThere = await gateway.peers?.removeResponse({ account, id });
-  if (!wasHere && wasThere !== true) throw notFound(id);
+  const wasThere = await gateway.peers?.removeResponse({ account, id }) === true;
+  const isGone = wasHere || wasThere || await gateway.instances?.removeResponse({ account, id });
+  if (isGone !== true) throw notFound(id);
   return Response.json(fieldsJson(removedFields, id));
 }

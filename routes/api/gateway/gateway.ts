@@ -36,6 +36,7 @@ import type { KeyedCalls, Peers } from "./keyed_calls.ts";
 import type { CallsInFlight } from "./access_watch.ts";
 import type { CallLog } from "../../telemetry/call_log.ts";
 import type { MediaServices } from "./media_services.ts";
+import type { PeerInstances } from "./peer_instances.ts";
 import type { WithheldRefunds } from "./withheld_refunds.ts";
 import type { CommitWatch } from "../../../kv/engine/parts/commit_watch.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
@@ -102,6 +103,8 @@ export interface Gateway {
   readonly media: MediaServices;
   /** The other serving threads of this process, if there are any. */
   readonly peers: Peers | undefined;
+  /** The other instances on the same store, if this one has an address for them. */
+  readonly instances?: PeerInstances | undefined;
 }
 
 /** The gateway of a process, or of one thread of it. */

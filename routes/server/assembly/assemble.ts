@@ -48,6 +48,7 @@ import { createCallLog } from "../../telemetry/call_log.ts";
 import { WithheldRefunds } from "../../api/gateway/withheld_refunds.ts";
 import { KeyedCalls, type Peers } from "../../api/gateway/keyed_calls.ts";
 import type { Gateway, ProcessGateway } from "../../api/gateway/gateway.ts";
+import type { PeerInstances } from "../../api/gateway/peer_instances.ts";
 import { openMediaServices } from "../../api/gateway/media_services.ts";
 import { openLiveCatalog, openVault } from "../../process/catalog_opening.ts";
 import { openTransports, type Transports } from "./transports.ts";
@@ -243,6 +244,16 @@ async function openTelemetryOf(
   return [openTelemetry({ catalog: () => live.current })];
 }
 
+/** Loaded only if it is configured, as most gateways are alone. */
+async function openInstances(
+  parts: Omit<ProcessGateway, "instances">,
+): Promise<PeerInstances | undefined> {
+  const { peerAddress } = parts.config;
+  if (peerAddress === undefined) return undefined;
+  const { PeerInstances } = await import("../../api/gateway/peer_instances.ts");
+  return new PeerInstances(parts, peerAddress);
+}
+
 /** The rules of the catalogue in force. */
 function debtRules(live: LiveCatalog): DebtRules {
   return {
@@ -345,6 +356,7 @@ export async function assemble(
     debt: debtRules(live),
     storeWaitMs: config.storeWaitMs,
     isShared: !isLocal || thread !== undefined,
+    peerAddress: config.peerAddress,
     // A local store takes one commit at a time, whatever is asked of it.
     ...(isLocal ? { lanes: { maxLanes: 0 } } : {}),
   });
@@ -404,7 +416,7 @@ export async function assemble(
   showStore(metrics, { kv, clock });
   showProviderCredit(metrics, { catalog: live, router, deadlines, clock });
   const observer = observers([counting, ...tracing]);
-  const gateway: ProcessGateway = {
+  const parts: Omit<ProcessGateway, "instances"> = {
     config,
     catalog: live,
     vault,
@@ -455,6 +467,8 @@ export async function assemble(
     }),
     peers: worker?.peers,
   };
+  const instances = await openInstances(parts);
+  const gateway: ProcessGateway = { ...parts, instances };
   const measuring = measureDistances(config, live, transports);
   const accessWatch = new AccessWatch({
     control,
@@ -478,6 +492,7 @@ export async function assemble(
       live.close();
       transports.close();
       gateway.media.close();
+      instances?.close();
       deadlines.close();
     },
   };

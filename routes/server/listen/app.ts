@@ -87,6 +87,15 @@ export function createApp(
   app.route("/", createHealth(gateway, options.stopping));
   app.route("/", createMetrics(gateway));
   app.route("/", createOpenApi(gateway));
+  const { instances } = gateway;
+  if (instances !== undefined) {
+    app.post(
+      instances.path,
+      async ({ req: { raw } }) =>
+        await instances.answer(raw) ??
+          await notFound(gateway, new Request(raw.url, { headers: raw.headers })),
+    );
+  }
   const { customerApp } = options;
   if (customerApp !== undefined) {
     app.route("/", customerApp.usageApi);

@@ -8,6 +8,7 @@
  * was lost can be looked up, and every result here is definite.
  */
 import { invariant } from "../../../../core/lib/base/assert.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import { programVersion } from "../../../../core/lib/base/program_version.ts";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
 import { type InstanceId, newId } from "../../../../core/lib/ids/ids.ts";
@@ -40,19 +41,22 @@ interface IndexerRow {
   readonly sinceMs: number;
   /** The version of its program; absent of releases before 0.3.0. */
   readonly version?: string;
+  /** The address at which other instances reach its process, if it has one. */
+  readonly peerAddress?: string;
 }
 
-/** Lists the versions of the programs that hold an instance lease now; `undefined`: before 0.3.0. */
-export async function runningVersions(
+/** Reads the facts of the instances that hold a lease now. */
+export async function runningInstances(
   kv: KeyValueStore,
   nowMs: number,
-): Promise<ReadonlySet<string | undefined>> {
-  const versions = new Set<string | undefined>();
+): Promise<readonly Partial<IndexerRow>[]> {
+  const running: InstanceId[] = [];
   for await (const { key, value } of kv.list<InstanceLeaseRow>({ prefix: instancesPrefix() })) {
     if (value.state !== "live" || value.expiresAtMs < nowMs) continue;
-    versions.add((await kv.get<IndexerRow>(indexerKey(instanceOf(key)))).value?.version);
+    running.push(instanceOf(key));
   }
-  return versions;
+  const rows = await Promise.all(running.map((id) => kv.get<IndexerRow>(indexerKey(id))));
+  return rows.map(({ value }) => value ?? {});
 }
 
 /**
@@ -84,6 +88,8 @@ export interface InstanceLeaseDeps {
   readonly kv: KeyValueStore;
   readonly clock: Clock;
   readonly ttlMs: number;
+  /** See {@linkcode IndexerRow.peerAddress}. */
+  readonly peerAddress?: string | undefined;
   readonly numbers: CommitNumbers;
   /** Bounds a store call in time. */
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
@@ -135,7 +141,11 @@ export class InstanceLease {
             .set(key, value)
             .set(
               indexerKey(instanceId),
-              { sinceMs: nowMs, version: programVersion } satisfies IndexerRow,
+              {
+                sinceMs: nowMs,
+                version: programVersion,
+                ...defined({ peerAddress: deps.peerAddress }),
+              } satisfies IndexerRow,
             )
             .commit(),
         );

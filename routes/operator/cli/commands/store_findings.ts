@@ -6,7 +6,7 @@ import type { Clock } from "../../../../core/lib/time/clock.ts";
 import { dayMs, hourMs } from "../../../../core/lib/time/durations.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { schemaVersionKey } from "../../../../kv/engine/schema/keys.ts";
-import { runningVersions } from "../../../../kv/money/wallet/mod.ts";
+import { runningInstances } from "../../../../kv/money/wallet/mod.ts";
 import type { StoreParts } from "../../../../kv/money/archive/receipt_archive.ts";
 import { readStoreState, type StoreState } from "../../../telemetry/store_metrics.ts";
 import type { Finding } from "./doctor.ts";
@@ -154,7 +154,8 @@ function backlogFindings({ backlogs }: StoreState): Finding[] {
 }
 
 async function instanceFindings({ kv, clock }: ExaminedStore): Promise<Finding[]> {
-  const versions = await runningVersions(kv, clock.nowMs());
+  const running = await runningInstances(kv, clock.nowMs());
+  const versions = new Set(running.map(({ version }) => version));
   const names = [...versions].map((version) => version ?? "before 0.3.0").sort();
   const [name] = names;
   if (name === undefined) {
