@@ -43,7 +43,7 @@ export const exactBoundBodyBytes = 16 * 1024;
  * this. Only parts that are declared as pictures get this bound: documents may hold a book, and a string that merely
  * looks like base64 may be text.
  */
-const tokensPerImage = 6_000;
+export const tokensPerImage = 6_000;
 /**
  * Tokens of one picture that a report can have: small models of one vendor count 25,000 to 48,000 for a large
  * picture.

@@ -3,6 +3,7 @@ import type { Route } from "../../catalog/catalog.ts";
 import { readAnswer } from "../../wire/convert/answer_reading.ts";
 import type {
   ConversionMemory,
+  ConversionOptions,
   ConvertedRequest,
   PipeContext,
   ProviderStyle,
@@ -16,8 +17,14 @@ import { GatewayError } from "../../lib/errors/errors.ts";
 import { invariant } from "../../lib/base/assert.ts";
 import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type { WholeAnswer } from "../attempts/attempt.ts";
-import { type RoundPayer, type RunTools, ToolRounds } from "../rounds/tool_rounds.ts";
-import type { Conversation } from "../../wire/conversation/mod.ts";
+import {
+  type ResultRoute,
+  type RoundPayer,
+  type RunTools,
+  ToolRounds,
+} from "../rounds/tool_rounds.ts";
+import type { Conversation, ImageBlock } from "../../wire/conversation/mod.ts";
+import { checkedConversation } from "../../wire/tools/request_checks.ts";
 import type { UpstreamExchange } from "../../net/transport/transport.ts";
 import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";
 import {
@@ -51,12 +58,12 @@ const unpaid: RoundPayer = { pay: () => Promise.resolve(false), note() {} };
 const withoutSearches: ReadonlySet<Style> = new Set<Style>(["chat", "gemini"]);
 
 /** The conversation of a call, with functions in place of the tools that the gateway runs, and who runs them. */
-function offeredTools(call: ChatCall, asked: Conversation): {
+function offeredTools(call: ChatCall, asked: Conversation, route: ResultRoute): {
   readonly conversation: Conversation;
   readonly tools: readonly RunTools[];
 } {
   const { searcher, mcp } = call;
-  const withMcp = mcp === undefined ? asked : mcp.offered(asked);
+  const withMcp = mcp === undefined ? asked : mcp.offered(asked, route);
   const tools: RunTools[] = mcp === undefined ? [] : [mcp];
   const search = searcher === undefined ? undefined : offerSearch(withMcp);
   if (searcher === undefined || search === undefined) return { conversation: withMcp, tools };
@@ -64,6 +71,23 @@ function offeredTools(call: ChatCall, asked: Conversation): {
     conversation: search.conversation,
     tools: [...tools, new SearchRunner(search, searcher)],
   };
+}
+
+/** Whether a route takes an image of a result: if it would take one of the user. */
+function carriesImage(
+  image: ImageBlock,
+  { toolChoice: _, ...conversation }: Conversation,
+  style: ProviderStyle,
+  options: ConversionOptions,
+): boolean {
+  const turns = [{ role: "user", path: "", blocks: [image] }] as const;
+  try {
+    writeConversation(checkedConversation({ ...conversation, tools: [], turns }), style, options);
+    return true;
+  } catch (error) {
+    if (error instanceof GatewayError) return false;
+    throw error;
+  }
 }
 
 /** The error of a call that fails after tools had run: no other route runs them again. */
@@ -95,23 +119,28 @@ export function startRounds(
   const limited = limitedBody(call);
   const value = mcp === undefined ? limited : mcp.rewritten(limited);
   const asked = readConversation(clientStyle, value, options);
-  const { conversation, tools } = offeredTools(call, {
-    ...asked,
-    stream: true,
-    streamUsage: true,
-  });
+  const dropped: string[] = [];
+  const results: ResultRoute = {
+    carries: (image) => call.model.vision && carriesImage(image, asked, style, options),
+    warn: (path) => dropped.includes(path) || dropped.push(path),
+  };
+  const { conversation, tools } = offeredTools(
+    call,
+    { ...asked, stream: true, streamUsage: true },
+    results,
+  );
   const time = mcp?.time ?? searcher?.time;
   invariant(time !== undefined && tools.length > 0, "no tool is asked for");
   const streamed = { ...call, request: { ...call.request, stream: true } };
   const context = pipeContext(call, route);
   let first: ConvertedRequest | undefined;
-  const dropped: string[] = [];
   const rounds = new ToolRounds({
     style,
     conversation,
     tools,
     before: clientStyle === "responses" ? mcp?.before ?? [] : [],
     time,
+    route: results,
     payer: call.rounds ?? unpaid,
     citesSources: withoutSearches.has(clientStyle),
     send(conversation) {

@@ -9,8 +9,10 @@
 import { programVersion } from "../../lib/base/program_version.ts";
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
+import { decodeBase64, stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { type SseFrame, SseFrameTooLargeError, SseSplitter } from "../../lib/sse/frame.ts";
+import { dataUrl } from "../../wire/content/citations.ts";
+import type { ImageBlock } from "../../wire/conversation/mod.ts";
 import type { GuardedFetchWorld } from "../../net/remote/guarded_fetch.ts";
 import { decompressed, readWhole } from "../../net/transport/read_whole.ts";
 import {
@@ -56,10 +58,19 @@ export interface McpTool {
   readonly annotations?: JsonObject;
 }
 
-/** Result of a call, as text for the model. */
+/** A part of a result that is no text. */
+export interface McpMedia {
+  /** Its kind and type, by which the text of the result names it. */
+  readonly name: string;
+  /** Absent: sound, or a file, which no model gets. */
+  readonly image?: ImageBlock;
+}
+
+/** Result of a call. */
 export interface McpResult {
   readonly text: string;
   readonly failed: boolean;
+  readonly media: readonly McpMedia[];
 }
 
 /** Why a server gave no answer. Its message follows “the server”, and repeats nothing that the server sent. */
@@ -126,7 +137,7 @@ export class McpSession {
     } catch (error) {
       if (!(error instanceof McpFailure)) throw error;
       const text = error instanceof ServerRefusal ? error.said : `The server ${error.message}`;
-      return { text: clipped(text), failed: true };
+      return failedResult(clipped(text));
     }
   }
 
@@ -330,28 +341,43 @@ export function readTool(entry: Json): McpTool[] {
 
 function readResult(result: JsonObject): McpResult {
   const { content, structuredContent: structured, isError } = result;
-  const parts = Array.isArray(content) ? content.filter(isJsonObject) : [];
+  const parts = Array.isArray(content) ? content.filter(isJsonObject).map(readPart) : [];
   const text = parts.length === 0 && structured !== undefined
     ? stringifyExactly(structured)
-    : parts.map(partText).join("\n");
+    : parts.map((part) => typeof part === "string" ? part : `[${part.name}]`).join("\n");
   if (text.length > maxResultChars) {
-    const failure = `The result has more than ${maxResultChars} characters; ask for less.`;
-    return { text: failure, failed: true };
+    return failedResult(`The result has more than ${maxResultChars} characters; ask for less.`);
   }
-  return { text, failed: isError === true };
+  const media = parts.filter((part) => typeof part !== "string");
+  return { text, failed: isError === true, media };
 }
 
-/** Text of a part. Of media the model is told what there was. */
-function partText({ type, text, mimeType, resource, uri, name }: JsonObject): string {
+/** Makes the result of a call that did not run, or gave nothing. */
+export function failedResult(text: string): McpResult {
+  return { text, failed: true, media: [] };
+}
+
+function readPart(part: JsonObject): string | McpMedia {
+  const { type, text, resource, uri, name } = part;
   if (type === "text" && typeof text === "string") return text;
-  if (type === "resource" && isJsonObject(resource)) {
-    const { text: inner, uri: address } = resource;
-    return typeof inner === "string" ? inner : `[resource ${String(address)}]`;
-  }
   if (type === "resource_link") {
     return `${typeof name === "string" ? `${name}: ` : ""}${String(uri)}`;
   }
-  return `[${String(type)}${typeof mimeType === "string" ? ` ${mimeType}` : ""}]`;
+  if (type !== "resource" || !isJsonObject(resource)) {
+    return mediaOf(String(type), part["mimeType"], part["data"]);
+  }
+  const { text: inner, uri: address, mimeType, blob } = resource;
+  return typeof inner === "string" ? inner : mediaOf(`resource ${String(address)}`, mimeType, blob);
+}
+
+function mediaOf(kind: string, mimeType: Json | undefined, data: Json | undefined): McpMedia {
+  const type = typeof mimeType === "string" ? mimeType : "";
+  const name = type === "" ? kind : `${kind} ${type}`;
+  const read = typeof data === "string" ? dataUrl(`data:${type};base64,${data}`) : undefined;
+  if (read?.mediaType.startsWith("image/") !== true || decodeBase64(read.data) === undefined) {
+    return { name };
+  }
+  return { name, image: { type: "image", path: "", source: { kind: "base64", ...read } } };
 }
 
 function clipped(text: string): string {

@@ -13,8 +13,24 @@ import { Warnings } from "../../wire/contract/warnings.ts";
 import type { Conversation, FunctionTool, Tool } from "../../wire/conversation/mod.ts";
 import type { AttemptTime } from "../attempts/attempt.ts";
 import { type ApprovedCall, type AskedMcp, type McpServer, withoutMcp } from "./mcp_request.ts";
-import { McpFailure, type McpResult, McpSession, type McpTool } from "./mcp_session.ts";
-import type { FunctionCall, RanCall, RunTools, ShownCall } from "./tool_rounds.ts";
+import {
+  failedResult,
+  McpFailure,
+  type McpMedia,
+  type McpResult,
+  McpSession,
+  type McpTool,
+} from "./mcp_session.ts";
+import {
+  type CallResult,
+  contentOf,
+  type FunctionCall,
+  type RanCall,
+  type ResultRoute,
+  type RunTools,
+  type ShownCall,
+} from "./tool_rounds.ts";
+import { tokensPerImage } from "../bounds/chat_bounds.ts";
 
 /** Calls of one answer where the client sets no bound. */
 const usualCalls = 10;
@@ -27,6 +43,9 @@ const maxCalls = 30;
  */
 const maxOfferedBytes = 100_000;
 
+/** Characters of the base64 of all images of one answer: each round sends them again. */
+const maxImageChars = 5 * 1024 * 1024;
+
 /** Characters of a tool's name on a receipt. */
 const maxRecordedChars = 64;
 
@@ -34,6 +53,8 @@ const maxRecordedChars = 64;
 export interface McpWorld extends AttemptTime {
   /** Reaches public addresses only. */
   readonly remote: GuardedFetchWorld;
+  /** Whether the settings of the caller let a model get images. */
+  readonly allowsImages: boolean;
 }
 
 /** A server with its session and the tools that it offers. */
@@ -50,18 +71,19 @@ const encoder = new TextEncoder();
 export class McpTools implements RunTools {
   readonly maxCalls: number;
   readonly beyond = "No more calls of this kind in this answer: answer with what is known.";
-  readonly time: AttemptTime;
   /** Calls that have run, for the receipt. */
   readonly calls: McpCallRecord[] = [];
   /** Calls that the client sees before the answer: listings, and the calls to which it has agreed. */
   readonly before: ShownCall[] = [];
+  readonly #world: McpWorld;
   readonly #asked: AskedMcp;
   readonly #servers: readonly OfferedServer[];
   readonly #approved = new Map<string, McpResult>();
   #preparing: Promise<void> | undefined;
+  #imageChars = 0;
 
   constructor(world: McpWorld, asked: AskedMcp) {
-    this.time = world;
+    this.#world = world;
     this.#asked = asked;
     this.maxCalls = Math.min(asked.maxCalls ?? usualCalls, maxCalls);
     this.#servers = asked.servers.map((server) => ({
@@ -71,11 +93,12 @@ export class McpTools implements RunTools {
     }));
   }
 
-  /** Bytes that the results of calls to which the client has agreed add to the prompt. */
-  get approvedBytes(): number {
-    let bytes = 0;
-    for (const { text } of this.#approved.values()) bytes += encoder.encode(text).length;
-    return bytes;
+  /** Tokens that the results of calls to which the client has agreed add to the prompt at most. */
+  get approvedTokens(): { readonly tokens: number; readonly hasImages: boolean } {
+    const results = [...this.#approved.values()];
+    const images = results.flatMap(({ media }) => media.filter(({ image }) => image !== undefined));
+    const bytes = results.reduce((sum, { text }) => sum + encoder.encode(text).length, 0);
+    return { tokens: bytes + images.length * tokensPerImage, hasImages: images.length > 0 };
   }
 
   /**
@@ -112,10 +135,10 @@ export class McpTools implements RunTools {
     const found = this.#serverOf(label);
     const tool = [...found?.tools.values() ?? []].find((one) => one.name === name);
     const result = found === undefined || tool === undefined
-      ? { text: "The tool is no longer there.", failed: true }
+      ? failedResult("The tool is no longer there.")
       : await this.#call(found, tool, text);
     this.#approved.set(requestId, result);
-    this.before.push(shownCall(label, name, text, { ...result, approvalId: requestId }));
+    this.before.push(shownCall(label, name, text, result, requestId));
   }
 
   /** Rewrites the client's request without its servers. */
@@ -135,10 +158,20 @@ export class McpTools implements RunTools {
     return [...this.#serverOf(label)?.tools ?? []].find(([, tool]) => tool.name === name)?.[0];
   }
 
-  /** Puts functions in the place of the servers. */
-  offered(conversation: Conversation): Conversation {
+  /** Puts functions in the place of the servers, and the images of results beside their text. */
+  offered(conversation: Conversation, route: Pick<ResultRoute, "carries">): Conversation {
     const { tools } = conversation;
     const warnings = new Warnings(conversation.warnings);
+    const warn = (path: string) => warnings.add(path);
+    const turns = conversation.turns.map((turn) => ({
+      ...turn,
+      blocks: turn.blocks.map((block) => {
+        const result = block.type === "tool_result" ? this.#approved.get(block.callId) : undefined;
+        return block.type !== "tool_result" || result === undefined || result.media.length === 0
+          ? block
+          : { ...block, content: contentOf(this.#received(result, "input", { ...route, warn })) };
+      }),
+    }));
     for (const path of this.#asked.others) warnings.add(path);
     const functionsAt = new Map(this.#servers.map((one) => [one.server.path, functionsOf(one)]));
     const kept = tools.flatMap((tool): Tool[] => {
@@ -153,22 +186,27 @@ export class McpTools implements RunTools {
     });
     return {
       ...conversation,
+      turns,
       tools: [...kept, ...[...functionsAt.values()].flat()],
       warnings: warnings.list(),
     };
+  }
+
+  get time(): AttemptTime {
+    return this.#world;
   }
 
   has(name: string): boolean {
     return this.#servers.some(({ tools }) => tools.has(name));
   }
 
-  async run({ name, text }: FunctionCall): Promise<RanCall> {
+  async run({ name, text }: FunctionCall, route: ResultRoute): Promise<RanCall> {
     const found = this.#servers.find(({ tools }) => tools.has(name));
     const tool = found?.tools.get(name);
     if (found === undefined || tool === undefined) {
       return { result: { text: "There is no such tool.", failed: true } };
     }
-    const { server: { label, needsApproval } } = found;
+    const { server: { label, path, needsApproval } } = found;
     if (needsApproval(tool)) {
       const call = {
         tool: "mcp_approval",
@@ -178,8 +216,25 @@ export class McpTools implements RunTools {
       } as const;
       return { shown: { style: "messages", id: "", call: { ...call, failed: false } } };
     }
-    const result = await this.#call(found, tool, text);
+    const result = this.#received(await this.#call(found, tool, text), path, route);
     return { shown: shownCall(label, tool.name, text, result), result };
+  }
+
+  /** Takes the images of a result that the model gets; of all other media model and client are told. */
+  #received(
+    { text, failed, media }: McpResult,
+    path: string,
+    { carries, warn }: ResultRoute,
+  ): CallResult {
+    const { allowsImages } = this.#world;
+    const images = media.flatMap(({ image }) =>
+      allowsImages && image !== undefined && carries(image) ? [image] : []
+    );
+    const lost = media.filter(({ image }) => image === undefined || !images.includes(image));
+    if (lost.length === 0) return { text, failed, images };
+    warn(`${path}.result`);
+    const names = lost.map(({ name }) => name).join(", ");
+    return { text: `${text}\n[The model gets no ${names}]`, failed, images };
   }
 
   async #call(
@@ -189,7 +244,7 @@ export class McpTools implements RunTools {
   ): Promise<McpResult> {
     const args = text.trim() === "" ? {} : tryParseExactly(text);
     if (!isJsonObject(args)) {
-      return { text: "The arguments are not an object of JSON.", failed: true };
+      return failedResult("The arguments are not an object of JSON.");
     }
     const { clock } = this.time;
     const startedMs = clock.monotonicMs();
@@ -200,7 +255,15 @@ export class McpTools implements RunTools {
       failed: result.failed,
       ms: Math.round(clock.monotonicMs() - startedMs),
     });
-    return result;
+    return { ...result, media: result.media.map((one) => this.#withinBound(one)) };
+  }
+
+  /** Leaves out an image beyond the bound of the answer. */
+  #withinBound(media: McpMedia): McpMedia {
+    const { name, image } = media;
+    if (image?.source.kind !== "base64") return { name };
+    this.#imageChars += image.source.data.length;
+    return this.#imageChars > maxImageChars ? { name } : media;
   }
 
   end(): void {
@@ -280,8 +343,9 @@ function shownCall(
   server: string,
   name: string,
   args: string,
-  { text, ...end }: McpResult & { readonly approvalId?: string },
+  { text: output, failed }: Pick<McpResult, "text" | "failed">,
+  approvalId?: string,
 ): ShownCall {
-  const call = { tool: "mcp", server, name, arguments: args, output: text, ...end } as const;
-  return { style: "messages", id: "", call };
+  const call = { tool: "mcp", server, name, arguments: args, output, failed } as const;
+  return { style: "messages", id: "", call: { ...call, ...defined({ approvalId }) } };
 }

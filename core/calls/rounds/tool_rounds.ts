@@ -35,9 +35,11 @@ import type {
   Block,
   Conversation,
   HostedCallBlock,
+  ImageBlock,
   StreamEvent,
   ToolChoice,
   ToolResultBlock,
+  ToolResultContent,
   WebSource,
 } from "../../wire/conversation/mod.ts";
 import { thinkingSink } from "../../wire/convert/think_tags.ts";
@@ -45,6 +47,7 @@ import { maxSseEventBytes } from "../../wire/contract/limits.ts";
 import { AnswerCollector } from "../../wire/convert/collected_answer.ts";
 import type { EventSink, StreamDecoder } from "../../wire/stream/dialect.ts";
 import { providerDialectOf } from "../../wire/convert/dialects.ts";
+import { tokensPerImage } from "../bounds/chat_bounds.ts";
 import { eventFrame, type WrittenEvent } from "./event_stream.ts";
 import { addReports, joinReports } from "../../wire/stream/reading.ts";
 import {
@@ -72,7 +75,22 @@ export interface RanCall {
   /** Sources for the text that the model writes next. */
   readonly sources?: readonly WebSource[];
   /** For the model; absent: the client must agree first, so the answer ends. */
-  readonly result?: { readonly text: string; readonly failed: boolean };
+  readonly result?: CallResult;
+}
+
+/** Result of a call, for the model. */
+export interface CallResult {
+  readonly text: string;
+  readonly failed: boolean;
+  readonly images?: readonly ImageBlock[];
+}
+
+/** The route on which the model answers, as results of calls see it. */
+export interface ResultRoute {
+  /** Whether its model gets an image. */
+  readonly carries: (image: ImageBlock) => boolean;
+  /** Tells the client what the model did not get, by the path of its request. */
+  readonly warn: (path: string) => void;
 }
 
 /** Functions that the gateway runs for the model. */
@@ -83,7 +101,7 @@ export interface RunTools {
   readonly beyond: string;
   has(name: string): boolean;
   /** Runs a call. Never rejects. */
-  run(call: FunctionCall): Promise<RanCall>;
+  run(call: FunctionCall, route: ResultRoute): Promise<RanCall>;
   /** The answer has ended, or nobody waits for it. */
   end?(): void;
 }
@@ -93,9 +111,10 @@ export interface RoundPayer {
   /**
    * Reserves what the prompts of all rounds cost, the next one included, which is the gateway's own count. Never rejects.
    *
+   * @param hasImages whether the last results have images, which may have a rate of their own
    * @returns `false` if there is no money for another round
    */
-  pay(promptTokens: number): Promise<boolean>;
+  pay(promptTokens: number, hasImages: boolean): Promise<boolean>;
   /** Notes the prompt of one round as its provider reports it: a long one may have rates of its own. */
   note(promptTokens: number): void;
 }
@@ -122,6 +141,7 @@ export interface ToolRoundsInput {
   readonly before: readonly ShownCall[];
   readonly time: AttemptTime;
   readonly payer: RoundPayer;
+  readonly route: ResultRoute;
   /** Whether the sources of a call become sources of the text, because the client's style has no other place for them. */
   readonly citesSources: boolean;
   /** Writes the request of a round and sends it. */
@@ -366,7 +386,7 @@ export class ToolRounds implements UpstreamExchange, ByteReader {
     if (this.#roundCount++ > this.#bound + 1) {
       return this.#finish({ type: "stop", stop: { reason: "end" } });
     }
-    if (!await this.#input.payer.pay(this.#promptTokens(round, results))) {
+    if (!await this.#input.payer.pay(this.#promptTokens(round, results), imagesOf(results) > 0)) {
       return this.#finish({ type: "stop", stop: { reason: "length" } });
     }
     if (this.#isCancelled) {
@@ -389,14 +409,14 @@ export class ToolRounds implements UpstreamExchange, ByteReader {
   async #run({ id, name, text, tools }: OpenCall): Promise<ToolResultBlock | undefined> {
     const callId = this.#uniqueId(id);
     const count = this.#callCounts.get(tools) ?? 0;
-    if (count >= tools.maxCalls) return resultOf(callId, tools.beyond, true);
-    const { shown, sources = [], result } = await tools.run({ name, text });
+    if (count >= tools.maxCalls) return resultOf(callId, { text: tools.beyond, failed: true });
+    const { shown, sources = [], result } = await tools.run({ name, text }, this.#input.route);
     if (shown !== undefined) {
       this.#callCounts.set(tools, count + 1);
       this.#show(shown, this.#nextBlock++);
     }
     if (this.#input.citesSources) this.#sources.push(...sources);
-    return result && resultOf(callId, result.text, result.failed);
+    return result && resultOf(callId, result);
   }
 
   #show(shown: ShownCall, block: number): void {
@@ -411,11 +431,13 @@ export class ToolRounds implements UpstreamExchange, ByteReader {
     return unique;
   }
 
-  /** Bounds the tokens of all prompts, that of the next round included: a token has at least one byte. */
+  /** Bounds the tokens of all prompts, that of the next round included: a token of text has at least one byte. */
   #promptTokens({ usage }: Round, results: readonly ToolResultBlock[]): number {
     const read = this.#usage === undefined ? 0 : billedInputTokens(this.#usage);
     const last = usage === undefined ? 0 : billedInputTokens(usage) + usage.output;
-    return read + last + encoder.encode(JSON.stringify(results)).length;
+    const texts = results.map((one) => ({ ...one, content: one.content.filter(isNoImage) }));
+    const bytes = encoder.encode(JSON.stringify(texts)).length;
+    return read + last + bytes + imagesOf(results) * tokensPerImage;
   }
 
   #tokensLeft(): number | undefined {
@@ -554,14 +576,20 @@ function writtenBlocks(round: Round, results: readonly ToolResultBlock[]): Block
   });
 }
 
-function resultOf(callId: string, text: string, isError: boolean): ToolResultBlock {
-  return {
-    type: "tool_result",
-    path: "",
-    callId,
-    content: [{ type: "text", path: "", text }],
-    isError,
-  };
+function resultOf(callId: string, result: CallResult): ToolResultBlock {
+  const { failed: isError } = result;
+  return { type: "tool_result", path: "", callId, content: contentOf(result), isError };
+}
+
+/** The content of a result for the model. */
+export function contentOf({ text, images = [] }: CallResult): ToolResultContent[] {
+  return [{ type: "text", path: "", text }, ...images];
+}
+
+const isNoImage = ({ type }: ToolResultContent) => type !== "image";
+
+function imagesOf(results: readonly ToolResultBlock[]): number {
+  return results.flatMap(({ content }) => content).filter(({ type }) => type === "image").length;
 }
 
 /** Turn that follows in a conversation whose calls the gateway has run. */

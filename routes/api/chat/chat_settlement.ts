@@ -522,6 +522,12 @@ export class ChatSettlement {
   }
 }
 
+/** Tokens of the prompts of all rounds, and whether results in them had images. */
+interface Prompts {
+  readonly tokens: number;
+  readonly hasImages: boolean;
+}
+
 /**
  * The money of the rounds of one call. What the first reservation does not cover of their prompts is reserved before each
  * round, and one more answer than the wallet or the key can pay is not asked for.
@@ -530,7 +536,7 @@ export class PaidRounds implements RoundPayer {
   readonly #money: CallMoney;
   readonly #bounds: Pick<ChatBounds, "input" | "reservedPrice">;
   readonly #fee: number | undefined;
-  #paidTokens: number;
+  #paid: Prompts;
   #longestPrompt = 0;
 
   /** @param fee of a call that is charged a fee of its price alone */
@@ -542,23 +548,24 @@ export class PaidRounds implements RoundPayer {
     this.#money = money;
     this.#bounds = bounds;
     this.#fee = fee;
-    this.#paidTokens = bounds.input.tokens;
+    this.#paid = { tokens: bounds.input.tokens, hasImages: false };
   }
 
-  async pay(promptTokens: number): Promise<boolean> {
-    const missing = this.#costOf(promptTokens) - this.#costOf(this.#paidTokens);
+  async pay(tokens: number, hasImages: boolean): Promise<boolean> {
+    const prompts = { tokens, hasImages: hasImages || this.#paid.hasImages };
+    const missing = this.#costOf(prompts) - this.#costOf(this.#paid);
     if (missing <= 0n) return true;
     const extension = await this.#money.extend(missing, pauseMs);
     // A short failure of the store must not end answers.
     if (extension.outcome === "unavailable") return true;
     if (extension.outcome !== "granted" || extension.amountMicroVnd < missing) return false;
-    this.#paidTokens = promptTokens;
+    this.#paid = prompts;
     return true;
   }
 
   /** Reserves what else the first prompt holds. As {@linkcode PaidRounds.pay}. */
-  payBeyond(promptTokens: number): Promise<boolean> {
-    return this.pay(this.#bounds.input.tokens + promptTokens);
+  payBeyond(tokens: number, hasImages: boolean): Promise<boolean> {
+    return this.pay(this.#bounds.input.tokens + tokens, hasImages);
   }
 
   note(promptTokens: number): void {
@@ -576,8 +583,9 @@ export class PaidRounds implements RoundPayer {
     return isKnown && this.#longestPrompt <= long.aboveTokens ? short : price;
   }
 
-  #costOf(inputTokens: number): bigint {
-    const { reservedPrice, input: { isText } } = this.#bounds;
+  #costOf({ tokens: inputTokens, hasImages }: Prompts): bigint {
+    const { reservedPrice, input } = this.#bounds;
+    const isText = input.isText && !hasImages;
     const costMicroVnd = worstCaseCost(reservedPrice, { inputTokens, outputTokens: 0, isText });
     return this.#fee === undefined ? costMicroVnd : ownKeyFee(costMicroVnd, this.#fee);
   }

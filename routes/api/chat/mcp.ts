@@ -39,7 +39,8 @@ export function withMcp(arrived: ArrivedChat, admitted: AdmittedChat): AdmittedC
     );
   }
   const { clock, deadlines, media: { remote } } = gateway;
-  const mcp = new McpTools({ clock, deadlines, remote }, asked);
+  const allowsImages = principal.callRules?.parts?.noImages !== true;
+  const mcp = new McpTools({ clock, deadlines, remote, allowsImages }, asked);
   const added = (one: AdmittedChat): AdmittedChat =>
     leavesMcp(one) ? { ...one, call: { ...one.call, mcp } } : one;
   const { fallbacks } = admitted;
@@ -67,7 +68,8 @@ export async function prepareMcp(
   } finally {
     control.detach(end);
   }
-  if (rounds === undefined || await rounds.payBeyond(mcp.approvedBytes)) return;
+  const { tokens, hasImages } = mcp.approvedTokens;
+  if (rounds === undefined || await rounds.payBeyond(tokens, hasImages)) return;
   throw new GatewayError(
     "insufficient_balance",
     "The balance does not cover the prompt with the results of the calls that were agreed to",

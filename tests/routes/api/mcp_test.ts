@@ -65,8 +65,12 @@ type Plan = (style: Style, request: SeenRequest) => JsonObject | "fails" | undef
 /** A gateway with a model for each style of providers, which says what the plan wants. */
 async function openWorld(
   mcpPort: number,
-  { mcpTools = "on", ...facts }: { readonly allow?: string[]; readonly mcpTools?: "on" | "off" } =
-    {},
+  { mcpTools = "on", vision = false, ...facts }: {
+    readonly allow?: string[];
+    readonly mcpTools?: "on" | "off";
+    readonly vision?: boolean;
+    readonly capabilities?: JsonObject;
+  } = {},
   routes = 1,
 ) {
   let plan: Plan = () => undefined;
@@ -98,6 +102,7 @@ async function openWorld(
         family: "test",
         price: { unit: "token", vndPerMtok: 1_000 },
         aliases: [],
+        vision,
         routes: Array.from({ length: routes }, (_, i) => (
           { provider: "p", style, model: i === 0 ? "vendor" : `vendor-${i}`, ...facts }
         )),
@@ -715,4 +720,150 @@ Deno.test("a model searches the web and calls a server in one answer", async () 
     ], target);
   }
   assertEquals(ran.length, styles.length);
+});
+
+/** Parts of a result: what the server sends, what a text says of it, and whether a model with eyes sees it. */
+const media = {
+  text: { part: { type: "text", text: "Read this." }, said: "Read this." },
+  image: {
+    part: { type: "image", mimeType: "image/PNG", data: "aW1hZ2U=" },
+    said: "[image image/PNG]",
+    seen: "aW1hZ2U=",
+  },
+  imageFile: {
+    part: {
+      type: "resource",
+      resource: { uri: "file:///a", mimeType: "image/gif", blob: "ZmlsZQ==" },
+    },
+    said: "[resource file:///a image/gif]",
+    seen: "ZmlsZQ==",
+  },
+  broken: {
+    part: { type: "image", mimeType: "image/png", data: "no base64!" },
+    said: "[image image/png]",
+  },
+  sound: {
+    part: { type: "audio", mimeType: "audio/wav", data: "c291bmQ=" },
+    said: "[audio audio/wav]",
+  },
+  file: {
+    part: {
+      type: "resource",
+      resource: { uri: "file:///b", mimeType: "application/pdf", blob: "cGRm" },
+    },
+    said: "[resource file:///b application/pdf]",
+  },
+  textFile: {
+    part: { type: "resource", resource: { uri: "file:///c", text: "A file." } },
+    said: "A file.",
+  },
+} as const;
+
+Deno.test("images of results reach the models that see, and of all other media model and client are told", async () => {
+  let content: readonly JsonObject[] = [];
+  const server = mockProvider((request) => {
+    if (request.method === "DELETE") return new Response();
+    const { id, method } = request.json();
+    if (id === undefined) return new Response(null, { status: 202 });
+    const result = method === "initialize"
+      ? { protocolVersion: "2025-11-25", capabilities: {}, serverInfo: {} }
+      : method === "tools/list"
+      ? { tools: [{ name: "look", inputSchema: { type: "object" } }] }
+      : { content };
+    return Response.json({ jsonrpc: "2.0", id, result });
+  });
+  {
+    await using world = await openWorld(server.port, { vision: true });
+    const large = "A".repeat(900_000);
+    content = [{ type: "image", mimeType: "image/png", data: large }];
+    callsOnce(world, Array.from({ length: 7 }, () => ["look", {}]));
+    const response = await world.world.post("/v1/responses", {
+      ...asks(),
+      model: "plain-messages",
+    });
+    const text = await response.text();
+    const sent = JSON.stringify(world.provider.seen.at(-1)?.json());
+    assertEquals([sent.split(large).length - 1, text.split("The model gets no").length - 1], [
+      5,
+      2,
+    ]);
+  }
+  const kinds = Object.keys(media) as (keyof typeof media)[];
+  for (const [vision, images] of [[true, "base64"], [true, "none"], [false, "base64"]] as const) {
+    await using world = await openWorld(server.port, { vision, capabilities: { images } });
+    const { gateway, accountId } = world.world;
+    for (const noImages of [false, true]) {
+      const change = { calls: noImages ? { noImages } : {}, nowMs: gateway.clock.nowMs() };
+      await setCallSettings(gateway.kv, accountId, { teamId: undefined, ...change });
+      await gateway.control.refresh();
+      const sees = vision && images !== "none" && !noImages;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.record({
+            parts: fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 4 }),
+            target: fc.constantFrom(...styles),
+            stream: fc.boolean(),
+            form: fc.constantFrom("messages", "responses", "approved"),
+          }),
+          async ({ parts, target, stream, form }) => {
+            const drawn = parts.map((kind) => media[kind]);
+            content = drawn.map(({ part }) => part);
+            callsOnce(world, [["look", {}]]);
+            const model = `plain-${target}`;
+            const tool = { ...never, require_approval: form === "approved" ? "always" : "never" };
+            let input: JsonObject[] = [{ role: "user", content: "Go." }];
+            const ask = () =>
+              form === "messages"
+                ? world.world.post("/v1/messages", {
+                  model,
+                  stream,
+                  max_tokens: 1_000,
+                  messages: input,
+                  mcp_servers: [{ type: "url", url, name: "weather" }],
+                })
+                : world.world.post("/v1/responses", { model, stream, input, tools: [tool] });
+            if (form === "approved") {
+              const { output } = await (await world.world.post("/v1/responses", {
+                model,
+                input,
+                tools: [tool],
+              })).json();
+              const { id } = output.at(-1);
+              input = [
+                ...input,
+                ...output,
+                { type: "mcp_approval_response", approval_request_id: id, approve: true },
+              ];
+            }
+            const response = await ask();
+            const text = await response.text();
+            assertEquals(response.status, 200, text);
+            const sent = JSON.stringify(world.provider.seen.at(-1)?.json());
+            let isLost = false;
+            for (const one of drawn) {
+              const isSeen = sees && "seen" in one;
+              isLost ||= "seen" in one ? !sees : /^\[/.test(one.said);
+              for (const where of [sent, text]) assert(where.includes(one.said), where);
+              if ("seen" in one) assertEquals(sent.includes(one.seen), isSeen, sent);
+            }
+            assertEquals(sent.includes("[The model gets no "), isLost, sent);
+            for (const data of ["aW1hZ2U=", "ZmlsZQ==", "c291bmQ=", "cGRm", "no base64!"]) {
+              assert(!text.includes(data), text);
+            }
+            for (const data of ["c291bmQ=", "cGRm", "no base64!"]) {
+              assert(!sent.includes(data), sent);
+            }
+            const named = (response.headers.get("x-gateway-conversion") ?? "").includes(".result");
+            // The headers of a stream are sent before its calls run: its text tells it.
+            const isTold = form !== "approved" && stream
+              ? text.includes("[The model gets no ")
+              : named;
+            assertEquals(isTold, isLost, text);
+          },
+        ),
+        { numRuns: 60 },
+      );
+    }
+  }
+  await server[Symbol.asyncDispose]();
 });

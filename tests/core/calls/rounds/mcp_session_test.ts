@@ -1,7 +1,7 @@
 /** A session with an MCP server: its time-outs, the pages of its list, and its end. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
-import { McpFailure, McpSession } from "../../../../core/calls/rounds/mcp_session.ts";
+import { failedResult, McpFailure, McpSession } from "../../../../core/calls/rounds/mcp_session.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { bodyOf } from "../../../../core/net/transport/read_whole.ts";
@@ -80,7 +80,7 @@ Deno.test("a server that hangs is given up: a list is a failure, a call has a fa
   );
   const calling = session.call("f", {});
   await pass(time, 61_000);
-  assertEquals(await calling, { text: "The server did not answer in time", failed: true });
+  assertEquals(await calling, failedResult("The server did not answer in time"));
 });
 
 Deno.test("pages of a list are read in turn, and bounded; the session is told to servers and ended once", async () => {

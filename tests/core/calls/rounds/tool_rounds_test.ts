@@ -49,6 +49,7 @@ function roundsOf(
     tools: [new SearchRunner(offered, { time: times, search })],
     before: [],
     time: times,
+    route: { carries: () => false, warn() {} },
     citesSources: false,
     payer: { pay: () => Promise.resolve(true), note() {} },
     send(conversation) {
