@@ -112,11 +112,13 @@ function* organisationOf({ account }: DataSource): Generator<JsonObject> {
 }
 
 function keyOf(record: ApiKeyRecord): JsonObject {
-  const { id, name, masked, createdAtMs, expiresAtMs, revokedAtMs } = record;
+  const { id, name, masked, createdAtMs, expiresAtMs, revokedAtMs, app } = record;
   return {
     id,
     name,
     masked,
+    app_name: app?.name ?? null,
+    app_host: app?.host ?? null,
     created_at: time(createdAtMs),
     expires_at: time(expiresAtMs),
     revoked_at: time(revokedAtMs),

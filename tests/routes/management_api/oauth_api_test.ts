@@ -90,10 +90,39 @@ Deno.test("an application gets the key of its user, with the budget and end that
   const list = await browser.get("/keys");
   assertStringIncludes(list.text, "for the app “Trợ lý mã” (own computer)");
   assertStringIncludes((await browser.get(`/keys/${key!.id}`)).text, "for the app “Trợ lý mã”");
+  const { text: downloaded } = await browser.get("/account/data.ndjson");
+  assertStringIncludes(downloaded, '"app_name":"Trợ lý mã","app_host":null');
   for await (const row of world.kv.list({ prefix: [] })) {
     const text = Deno.inspect(row, { strAbbreviateSize: 1e6 });
     assert(!text.includes(secret) && !text.includes(answer.searchParams.get("code") ?? secret));
   }
+});
+
+Deno.test("who switches to another organisation on the page comes back to the same request", async () => {
+  await using world = await openAppWorld();
+  const { browser, account } = await world.signIn("ann@example.com");
+  const asked = await world.ask(callback, "calls usage");
+  const path = asked.url.pathname + asked.url.search;
+  assert(!(await browser.get(path)).text.includes("Let another organisation pay"));
+  const nowMs = world.time.nowMs();
+  const { account: other } = await world.signIn("bob@example.com");
+  await joinAs(world.kv, other.id, account, { role: "admin", nowMs });
+  const page = await browser.get(path);
+  const switched = await browser.submit(page, "/organisations/switch", { organisation: other.id });
+  const location = new URL(switched.headers.get("location") ?? "", world.baseUrl);
+  assertEquals(location.pathname, asked.url.pathname);
+  assertEquals([...location.searchParams].sort(), [...asked.url.searchParams].sort());
+  const again = await browser.get(location.pathname + location.search);
+  const foreign = await browser.submit(again, "/organisations/switch", {
+    organisation: other.id,
+    next: "//evil.example/",
+  });
+  assertEquals(foreign.headers.get("location"), "/");
+  await world.redeem(asked, await world.allow(browser, asked));
+  assertEquals([
+    (await activeKeys(world, account.id)).length,
+    (await activeKeys(world, other.id)).length,
+  ], [0, 1]);
 });
 
 Deno.test("a setting of the key that is changed later leaves it the key of its application", async () => {

@@ -18,6 +18,10 @@ import {
 } from "../../../../core/people/api_keys/app_request.ts";
 import { accountName } from "../../../../kv/people/accounts/accounts.ts";
 import {
+  listMemberships,
+  type Membership,
+} from "../../../../kv/people/organisations/organisations.ts";
+import {
   activeKeysPerMember,
   maxActiveKeys,
 } from "../../../../kv/people/api_keys/api_key_changes.ts";
@@ -29,7 +33,7 @@ import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { PageDeclaration } from "../../page/page.ts";
-import type { DashboardEnv } from "../../page/visitor.ts";
+import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { formatCount } from "../../text/format.ts";
 import { performForm, spentProblem } from "../../visitor/acting.ts";
 import { requireAccount } from "../../visitor/identify.ts";
@@ -49,6 +53,7 @@ const appTexts = defineTexts({
     app: ["Application", "Ứng dụng"],
     goesTo: ["The key goes to", "Khoá API được gửi đến"],
     organisation: ["Paid by", "Bên trả tiền"],
+    others: ["Let another organisation pay:", "Để tổ chức khác trả tiền:"],
     ownMachine: ["a program on this computer", "một chương trình trên máy này"],
     asksFor: ["With the key, the application can:", "Với khoá API, ứng dụng có thể:"],
     calls: [
@@ -122,9 +127,10 @@ function freshForm(c: Env, { clock }: DashboardDeps): KeyFormValues {
   };
 }
 
-/** The parameters of the request, in the form that sends it again. */
-function RequestFields({ asked }: { asked: AskedKey }) {
-  const { clientId, redirectUri, challenge, scopes, state } = asked;
+/** The parameters of a request, to send it again. */
+function requestParameters(
+  { clientId, redirectUri, challenge, scopes, state }: AskedKey,
+): [name: string, value: string][] {
   const values: Readonly<Record<typeof appRequestParameters[number], string | undefined>> = {
     client_id: clientId,
     redirect_uri: redirectUri,
@@ -135,12 +141,36 @@ function RequestFields({ asked }: { asked: AskedKey }) {
     scope: scopes.join(" "),
     state,
   };
+  return appRequestParameters.flatMap((name): [string, string][] => {
+    const value = values[name];
+    return value === undefined ? [] : [[name, value]];
+  });
+}
+
+/** Switches to another organisation of the person, and comes back to the same request. */
+function OtherOrganisations({ asked, visitor, others }: {
+  readonly asked: AskedKey;
+  readonly visitor: Visitor;
+  readonly others: readonly Membership[];
+}) {
+  const path = `${consentPath}?${new URLSearchParams(requestParameters(asked))}`;
   return (
-    <>
-      {appRequestParameters.filter((name) => values[name] !== undefined).map((name) => (
-        <input type="hidden" key={name} name={name} value={values[name]} />
-      ))}
-    </>
+    <PostForm visitor={visitor} action="/organisations/switch">
+      <input type="hidden" name="next" value={path} />
+      <p class="muted">{appTexts[visitor.locale].others}</p>
+      <div class="actions">
+        {others.map(({ account }) => (
+          <button
+            type="submit"
+            name="organisation"
+            value={account.id}
+            class="outline secondary small"
+          >
+            {accountName(account)}
+          </button>
+        ))}
+      </div>
+    </PostForm>
   );
 }
 
@@ -151,7 +181,9 @@ async function consentPage(
   { values, errors = {}, problem }: ConsentState,
 ): Promise<Response> {
   const visitor = c.get("visitor");
-  const { account } = c.get("signedIn");
+  const { account, person } = c.get("signedIn");
+  const others = (await listMemberships(deps.kv, person))
+    .filter((one) => one.account.id !== account.id);
   const t = appTexts[visitor.locale];
   const keyT = keyTexts[visitor.locale];
   const { name } = asked.app;
@@ -169,13 +201,16 @@ async function consentPage(
         <Fact name={t.goesTo}>{host === undefined ? t.ownMachine : <code>{host}</code>}</Fact>
         <Fact name={t.organisation}>{accountName(account)}</Fact>
       </dl>
+      {others.length > 0 && <OtherOrganisations asked={asked} visitor={visitor} others={others} />}
       <Notice tone="warning">{t.unverified}</Notice>
       <p>{t.asksFor}</p>
       <ul>
         <li>{t.calls}</li>
       </ul>
       <PostForm visitor={visitor} action={consentPath}>
-        <RequestFields asked={asked} />
+        {requestParameters(asked).map(([name, value]) => (
+          <input type="hidden" key={name} name={name} value={value} />
+        ))}
         {asked.scopes.includes("usage") && (
           <label>
             <input

@@ -1,6 +1,7 @@
 /** `/organisations`: the organisations of a person: switched, made, joined, left. None of it needs a role. */
 import { type Context, Hono } from "hono";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
+import { returnPath } from "../../../../core/people/accounts/email_address.ts";
 import { maxNameChars, parseName } from "../../../../core/lib/base/names.ts";
 import { accountName } from "../../../../kv/people/accounts/accounts.ts";
 import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
@@ -249,12 +250,13 @@ async function create(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Re
 }
 
 async function switchTo(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
-  const id = await postedOrganisation(c);
+  const form = await readForm(c);
+  const id = parseId("account", form.text("organisation"));
   const { person } = c.get("signedIn");
   const membership = id === undefined ? undefined : await readMembership(deps.kv, id, person.id);
   if (membership === undefined) return c.redirect("/organisations", 303);
   await actFor(c, deps, membership, c.get("signedIn"));
-  return c.redirect("/", 303);
+  return c.redirect(returnPath(form.text("next"), "/"), 303);
 }
 
 async function accept(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
