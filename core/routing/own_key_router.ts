@@ -3,7 +3,7 @@
  * operator only if the organisation wants that.
  *
  * A route with such a key is an object of this call alone. What happens on it says nothing of the operator's routes:
- * their health, speed and keys never learn of it.
+ * their health, speed and keys never learn of it. A key that is refused rests as one of the operator's does.
  */
 import type { AttemptResult, Hedge } from "../calls/attempts/attempt_loop.ts";
 import type { RouteAccess } from "../calls/exchange/chat_call.ts";
@@ -11,6 +11,7 @@ import type { MeasuredSort } from "../calls/request/route_preferences.ts";
 import { type Catalog, type Model, type Route, takesOwnKeys } from "../catalog/catalog.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
 import { maxCallMs } from "../lib/base/limits.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import { GatewayError, type Mark } from "../lib/errors/errors.ts";
 import { OperatorRefusal } from "../wire/errors/provider_error.ts";
 import type {
@@ -22,6 +23,7 @@ import type {
   Router,
   RouteReport,
 } from "./contract/router.ts";
+import type { Credentials } from "./health/credentials.ts";
 import { orderRoutes } from "./live_router.ts";
 
 /** Headers of a provider entry that name the operator's account at the vendor. */
@@ -43,6 +45,8 @@ export interface OpenedOwnKey {
   readonly provider: string;
   /** The key; absent: why it cannot be used. */
   readonly secret?: string;
+  /** The rests of the key after refusals, over all calls; absent without a key. */
+  readonly rests?: Credentials;
   readonly problem?: string;
   /** Whether calls go on to the operator's routes. */
   readonly fallback: boolean;
@@ -86,6 +90,7 @@ export interface OwnKeyRouterOptions {
   readonly fee: number;
   readonly region: string | undefined;
   readonly random: () => number;
+  readonly clock: Pick<Clock, "monotonicMs">;
   readonly onRefused: (refusal: OwnKeyRefusal) => void;
 }
 
@@ -155,7 +160,16 @@ export class OwnKeyRouter implements Router {
       order.includes(provider) ? order.indexOf(provider) : order.length;
     const own = orderRoutes(choices, { style: wanted.style, region, random })
       .sort((one, other) => place(one) - place(other));
-    return this.#isOwnOnly(model) ? own : [...own, ...this.#router.candidates(model, wanted)];
+    const others = this.#isOwnOnly(model) ? [] : this.#router.candidates(model, wanted);
+    const ready = [...own.filter((route) => !this.#isResting(route)), ...others];
+    // A key that rests is asked all the same where nothing else may serve the call.
+    return ready.length > 0 ? ready : own;
+  }
+
+  /** Whether the key of an own route rests, since its provider refused it. */
+  #isResting(route: Route): boolean {
+    const rests = this.#own.get(route)?.key.rests;
+    return rests?.hasFresh(this.#options.clock.monotonicMs()) === false;
   }
 
   begin(route: Route, operation: Operation, preferred?: KeyPreference): RouteAccess {
@@ -196,12 +210,18 @@ export class OwnKeyRouter implements Router {
     customer?: string,
     load?: CallLoad,
   ): void {
-    if (!this.#own.has(route)) {
+    const own = this.#own.get(route);
+    if (own === undefined) {
       return this.#router.report(model, route, operation, result, customer, load);
     }
-    if (result.kind === "failed" && result.error instanceof OwnKeyRefusal) {
-      this.#options.onRefused(result.error);
-    }
+    const { secret = "", rests } = own.key;
+    if (result.kind === "ok") rests?.worked(secret);
+    const error = result.kind === "failed" ? result.error : undefined;
+    if (!(error instanceof OwnKeyRefusal)) return;
+    this.#options.onRefused(error);
+    // The provider may not know the model, or serve it, for a key that is right for others.
+    if (error.marks !== "credential") return;
+    rests?.refused(secret, this.#options.clock.monotonicMs(), `status ${error.providerStatus}`);
   }
 
   called(model: Model, operation: Operation, error: GatewayError | undefined): void {

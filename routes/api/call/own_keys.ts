@@ -8,6 +8,7 @@ import { mailQueue } from "../../../kv/engine/outbox/outbox.ts";
 import { sealOwners } from "../../../core/people/api_keys/seal_owners.ts";
 import { type MasterKeys, open } from "../../../core/people/api_keys/seal.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import { Credentials } from "../../../core/routing/health/credentials.ts";
 import { type OpenedOwnKey, OwnKeyRouter } from "../../../core/routing/own_key_router.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import { noteOwnKeyRefusal, type OwnKey } from "../../../kv/people/api_keys/own_keys.ts";
@@ -24,7 +25,23 @@ async function openKey(
   const secret = await open(masterKeys, sealed, sealOwners.own_keys(accountId, provider));
   return secret === undefined
     ? { provider, fallback, problem: "cannot be opened: enter it again" }
-    : { provider, fallback, secret };
+    : { provider, fallback, secret, rests: restsOf(sealed, secret) };
+}
+
+/** Keys whose rests one process, or one thread of it, remembers: some 300 bytes each. */
+const maxRemembered = 1_000;
+
+/** Rests of keys, by their sealed form: a key that is entered again begins without one. */
+const remembered = new Map<string, Credentials>();
+
+function restsOf(sealed: string, secret: string): Credentials {
+  const known = remembered.get(sealed);
+  if (known !== undefined) return known;
+  const oldest = remembered.keys().next();
+  if (remembered.size >= maxRemembered && !oldest.done) remembered.delete(oldest.value);
+  const rests = new Credentials([secret]);
+  remembered.set(sealed, rests);
+  return rests;
 }
 
 function openedKey(masterKeys: MasterKeys, accountId: AccountId, key: OwnKey) {
@@ -80,6 +97,7 @@ export async function withOwnKeys(
     fee: ownKeyFee ?? 0,
     region,
     random,
+    clock: gateway.clock,
     onRefused: ({ provider, providerStatus }) =>
       tellRefusal(gateway, accountId, {
         key: ownKeys.find((key) => key.provider === provider),

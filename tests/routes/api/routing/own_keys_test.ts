@@ -343,6 +343,59 @@ Deno.test("the owner of a key that its provider refuses is told once, and the ca
   assertEquals(gateway.log.filter((line) => line.includes("was not told")), []);
 });
 
+const refusingStep = fc.record({
+  fault: fc.constantFrom("none", "unauthorized", "broke", "limited", "failing"),
+  waitMs: fc.constantFrom(0, 30_000, 61_000, 121_000, 3_600_000),
+  stream: fc.boolean(),
+  isEntered: fc.boolean(),
+});
+
+Deno.test("a key that its provider refuses rests, longer after each refusal, where another may serve", async () => {
+  await using servers = new Providers();
+  await using gateway = await openGateway(servers, 5);
+  const cases = fc.record({
+    fallback: fc.boolean(),
+    steps: fc.array(refusingStep, { minLength: 2, maxLength: 8 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ fallback, steps }) => {
+      const keys = { a: { fault: "none", fallback } } as const;
+      const { key, acting } = await customerWith(gateway, servers, keys, 1_000);
+      let rest = { untilMs: 0, refusals: 0 };
+      for (const { fault, waitMs, stream, isEntered } of steps) {
+        if (waitMs > 0) await gateway.advance(waitMs);
+        if (isEntered) {
+          servers.faults.set("a", "none");
+          const sent = { provider: "a", key: ownSecret("a"), fallback };
+          assert((await perform(depsOf(gateway), acting, ownKeySetting, sent)).ok);
+          await gateway.assembled.gateway.control.refresh();
+          rest = { untilMs: 0, refusals: 0 };
+        }
+        servers.faults.set("a", fault);
+        servers.asked.length = 0;
+        const nowMs = gateway.time.nowMs();
+        const isResting = nowMs < rest.untilMs;
+        const asksOwn = !isResting || !fallback;
+        const { text } = await ask(gateway, key, requestOf("chat", "m", {}, stream));
+        const asksOperator = fallback && (!asksOwn || fault !== "none");
+        assertEquals(servers.asked, [
+          ...(asksOwn ? [{ provider: "a", secret: ownSecret("a") }] : []),
+          ...(asksOperator ? [{ provider: "a", secret: operatorSecret }] : []),
+        ], text);
+        if (asksOwn && fault === "none") rest.refusals = 0;
+        const isRefused = fault === "unauthorized" || fault === "broke";
+        if (!asksOwn || !isRefused || (isResting && rest.refusals > 0)) continue;
+        const restMs = Math.min(60_000 * 2 ** rest.refusals, 3_600_000);
+        rest = { untilMs: nowMs + restMs, refusals: rest.refusals + 1 };
+      }
+    }),
+    { numRuns: 60 },
+  );
+  assertEquals(gateway.assembled.gateway.router.reports().map((one) => one.credentials.resting), [
+    ...providers.map(() => 0),
+  ]);
+});
+
 Deno.test("without an offer, keys that must be used fail their calls, and the others are left out", async () => {
   await using servers = new Providers();
   await using offering = await openGateway(servers, 5);
