@@ -236,6 +236,7 @@ Deno.test("Anthropic's client: mcp_servers and their toolset, whole and streamed
       assertEquals([result.tool_use_id, result.is_error, failed.is_error], [use.id, false, true]);
       assert(JSON.stringify(failed.content).includes("no room"), name);
       assertEquals(message.stop_reason, "end_turn", name);
+      assertEquals(message.usage.server_tool_use ?? null, null, name);
       // The next turn has the calls as those of a function.
       let history = "";
       world.plan((_, request) => {

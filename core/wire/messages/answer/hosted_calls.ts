@@ -261,12 +261,12 @@ function writeMcp(id: string, call: HostedCall & { readonly tool: "mcp" }): Writ
 /** The members of `server_tool_use`. */
 export const hostedUseMembers = { web_search_requests: count, web_fetch_requests: count };
 
-/** Writes the number of runs of hosted tools as a member of usage, as an object to spread. */
+/** Writes the number of runs of the vendor's own tools as a member of usage, as an object to spread. */
 export function hostedUse(
   tools: readonly HostedCall["tool"][],
 ): { readonly server_tool_use?: Written<typeof hostedUseMembers> } {
   const runs = (tool: HostedCall["tool"]) => tools.filter((one) => one === tool).length;
-  if (tools.length === 0) return {};
+  if (tools.every((tool) => tool.startsWith("mcp"))) return {};
   return {
     server_tool_use: {
       web_search_requests: runs("web_search"),
