@@ -9,7 +9,7 @@ import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { minuteMs } from "../../core/lib/time/durations.ts";
 import type { Router } from "../../core/routing/contract/router.ts";
 import type { LiveCatalog } from "../../kv/services/catalog/live_catalog.ts";
-import { KeptReading } from "./kept_reading.ts";
+import { KeptReading } from "./store_metrics.ts";
 import type { GaugeSample, Registry } from "./registry.ts";
 
 /** Milliseconds between two questions to a provider: credit lasts for days. */

@@ -90,8 +90,7 @@ const processSuites: Readonly<Record<string, string>> = {
   "tests/cluster/previous_release_test.ts": traffic,
   "tests/cluster/rolling_restart_test.ts": traffic,
   "tests/cluster/traffic.ts": traffic,
-  "tests/runtimes/main.ts": "reports how long each runtime takes",
-  "tests/runtimes/run.ts": "ends a browser that hangs",
+  "tests/runtimes/main.ts": "reports how long each runtime takes, and ends a browser that hangs",
   "tests/uptime/days_test.ts": "ends a run that hangs",
   "tests/uptime/idle_reads_test.ts": "counts what an idle process does in a time",
 };

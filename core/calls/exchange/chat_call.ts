@@ -2,7 +2,7 @@
 import type { Mark } from "../../lib/errors/errors.ts";
 import type { Model } from "../../catalog/catalog.ts";
 import type { ProviderEntry } from "../../catalog/schema.ts";
-import type { FetchedDocuments } from "../../wire/contract/fetched_documents.ts";
+import type { FetchedDocuments } from "../../wire/contract/contract.ts";
 import type { Transport } from "../../net/transport/transport.ts";
 import type { AttemptHandlers } from "../attempts/attempt.ts";
 import type { ChatRequest } from "../request/chat_request.ts";

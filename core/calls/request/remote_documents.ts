@@ -2,7 +2,7 @@
 import { encodeBase64 } from "../../lib/runtime/built_ins.ts";
 import type { ByteCounter } from "../../lib/bytes/byte_budget.ts";
 import type { Route } from "../../catalog/catalog.ts";
-import type { FetchedDocument, FetchedDocuments } from "../../wire/contract/fetched_documents.ts";
+import type { FetchedDocument, FetchedDocuments } from "../../wire/contract/contract.ts";
 import { type DocumentUrl, documentUrls, takesData } from "../../wire/convert/document_urls.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { maxRemoteMediaBytes } from "../../net/remote/address.ts";

@@ -1,6 +1,7 @@
 /**
  * Exports invoice requests for the operator's invoicing provider: CSV for its import page, JSON for
- * its API. Sums are whole đồng, in JSON as decimal strings.
+ * its API. Sums are whole đồng, in JSON as decimal strings. Also the fields of an issued invoice, which
+ * the invoicing provider assigns, as forms and programs give them.
  */
 import { csvFile } from "../../lib/base/csv.ts";
 import { fieldColumns, fieldsJson } from "../../lib/json/fields.ts";
@@ -14,9 +15,34 @@ import {
 } from "../../lib/json/schemas.ts";
 import { vietnamDay } from "../../lib/time/vietnam_time.ts";
 import { recordOf } from "../../lib/base/record_of.ts";
-import { type Invoice, invoiceStates } from "./invoice.ts";
-import { issuedFieldNames } from "./issued_form.ts";
+import { type Invoice, invoiceStates, type IssuedInvoice } from "./invoice.ts";
 import { formatVatRate } from "./vat.ts";
+
+/** A field of an issued invoice. */
+export interface IssuedField {
+  readonly input: "text" | "day";
+  readonly maxChars: number;
+  readonly isNeeded: boolean;
+}
+
+/** All fields, in the order of the form. */
+export const issuedFields = {
+  series: { input: "text", maxChars: 20, isNeeded: true },
+  number: { input: "text", maxChars: 30, isNeeded: true },
+  date: { input: "day", maxChars: 10, isNeeded: true },
+  authorityCode: { input: "text", maxChars: 100, isNeeded: false },
+  lookupCode: { input: "text", maxChars: 100, isNeeded: false },
+} as const satisfies Readonly<Record<keyof IssuedInvoice, IssuedField>>;
+
+/** The name of a field. */
+export type IssuedFieldName = keyof typeof issuedFields;
+
+function isFieldName(name: string): name is IssuedFieldName {
+  return Object.hasOwn(issuedFields, name);
+}
+
+/** The names of all fields, in the order of the form. */
+export const issuedFieldNames = Object.keys(issuedFields).filter(isFieldName);
 
 /** Whole đồng. */
 const whole: JsonObject = { type: "string", pattern: "^[0-9]+$" };

@@ -14,8 +14,19 @@ import type { ToolUses } from "../../billing/usage/hosted_tools.ts";
 import type { ReportedUsage, TokenUsage } from "../../billing/tokens/token_bounds.ts";
 import type { BillableFeature } from "./features.ts";
 import type { RouteCapabilities } from "./capabilities.ts";
-import type { FetchedDocuments } from "./fetched_documents.ts";
 import type { ProviderStyle, Style } from "./style.ts";
+import type { RemoteKind } from "../../net/remote/guarded_fetch.ts";
+
+/** The content of a URL. */
+export interface FetchedDocument {
+  readonly mediaType: string;
+  readonly base64: string;
+}
+
+/** The fetched content, by URL. */
+export interface FetchedDocuments {
+  readonly get: (url: string, kind: RemoteKind) => FetchedDocument | undefined;
+}
 
 export type { ProviderStyle, RouteCapabilities, Style };
 

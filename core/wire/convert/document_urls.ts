@@ -2,9 +2,13 @@
 import { GatewayError } from "../../lib/errors/errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { RemoteKind } from "../../net/remote/guarded_fetch.ts";
-import type { ProviderStyle, RouteCapabilities, Style } from "../contract/contract.ts";
+import type {
+  FetchedDocuments,
+  ProviderStyle,
+  RouteCapabilities,
+  Style,
+} from "../contract/contract.ts";
 import type { Block, Conversation, DocumentBlock, ImageBlock, Turn } from "../conversation/mod.ts";
-import type { FetchedDocuments } from "../contract/fetched_documents.ts";
 import { dialectOf } from "./dialects.ts";
 import { resolveCapabilities } from "../contract/capabilities.ts";
 

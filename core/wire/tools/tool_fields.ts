@@ -3,7 +3,12 @@
  * provider's tools for one answer.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import type { ConversionOptions, ProviderStyle, RouteCapabilities } from "../contract/contract.ts";
+import type {
+  ConversionOptions,
+  ProviderStyle,
+  RouteCapabilities,
+  Style,
+} from "../contract/contract.ts";
 import type {
   Conversation,
   HostedTool,
@@ -15,7 +20,11 @@ import type {
   ToolInput,
 } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../contract/capabilities.ts";
+import { noneLeft } from "../../lib/base/assert.ts";
+import { defined } from "../../lib/base/defined.ts";
 import { oneOf, optionalString, refuse } from "../fields/fields.ts";
+import { formatName, type SchemaFormat } from "../fields/output_format.ts";
+import { allowsStrictChat } from "./schemas/json_schema.ts";
 import type { Warnings } from "../contract/warnings.ts";
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import type { JsonCount } from "../../lib/errors/json_bounds.ts";
@@ -287,6 +296,27 @@ export function strictPath(
   { path, strictPath }: { readonly path: string; readonly strictPath?: string },
 ): string {
   return strictPath ?? `${path}.strict`;
+}
+
+/** Chat and Responses: the members that name and describe the schema of an answer. */
+export function namedSchema(
+  { type: _, schema, name, description, strict, strictPath: at, path, ...rest }: SchemaFormat,
+  from: Style,
+  warnings: Warnings,
+): JsonObject {
+  noneLeft(rest);
+  const enforced = strict !== false && allowsStrictChat(schema);
+  // Without `strict` neither style enforces a schema; Messages always does, and has no such field.
+  const isSaid = strict !== undefined || from === "messages";
+  if (strict === true && !enforced) {
+    warnings.add(strictPath({ path, ...defined({ strictPath: at }) }));
+  }
+  return {
+    name: formatName(name),
+    ...defined({ description }),
+    schema,
+    ...(isSaid ? { strict: enforced } : {}),
+  };
 }
 
 /** Whether a name is that of a tool that takes free text. */

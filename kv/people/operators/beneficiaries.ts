@@ -7,8 +7,7 @@ import { formerMembersPrefix, memberOf } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, getAccount, type Identity } from "../accounts/accounts.ts";
 import type { Operator } from "../audit/operator_audit.ts";
-import type { FormerMemberRow } from "../organisations/former_members.ts";
-import { listMemberIds } from "../organisations/members.ts";
+import { type FormerMemberRow, listMemberIds } from "../organisations/members.ts";
 
 /** Whether two operators, or an operator and a customer, may be the same person. */
 export function isSamePerson(

@@ -4,11 +4,16 @@ import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { hourMs } from "../../../core/lib/time/durations.ts";
 import { keyMember } from "../../../core/limits/budgets.ts";
 import type { GivenRole, Role } from "../../../core/people/organisations/acts.ts";
-import { maxMembers, maxMemberships } from "../../../core/people/organisations/organisation.ts";
+import {
+  formerMemberMs,
+  maxMembers,
+  maxMemberships,
+} from "../../../core/people/organisations/organisation.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import { addMail } from "../../engine/outbox/outbox.ts";
 import {
   accountKey,
+  formerMemberKey,
   memberKey,
   memberOf,
   membershipKey,
@@ -42,8 +47,24 @@ import {
   type MembershipRow,
   organisationFacts,
 } from "./organisations.ts";
-import { addFormerMember } from "./former_members.ts";
 import { addReadmission, addRemoval } from "./removed_members.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+
+/**
+ * Addresses and identities of a former member, whatever becomes of their account, for as long as they may decide about
+ * none of the money of the organisation as operators.
+ */
+export type FormerMemberRow = Pick<Account, "email" | "identities">;
+
+/** Adds to the commit by which somebody is a member no more that they were one. */
+function addFormerMember(
+  operation: AtomicWrite,
+  organisationId: AccountId,
+  { id, email, identities }: Account,
+): void {
+  const row: FormerMemberRow = defined({ email, identities });
+  operation.set(formerMemberKey(organisationId, id), row, { expireIn: formerMemberMs });
+}
 
 /** A member, the owner included. */
 export interface Member {

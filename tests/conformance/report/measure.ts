@@ -7,9 +7,8 @@ import {
   readConversation,
   writeConversation,
 } from "../../../core/wire/convert/convert.ts";
-import type { FetchedDocuments } from "../../../core/wire/contract/fetched_documents.ts";
+import type { FetchedDocuments, Style } from "../../../core/wire/contract/contract.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/validators.ts";
-import type { Style } from "../../../core/wire/contract/contract.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import { context, essence, readStream, readWhole } from "../clients.ts";

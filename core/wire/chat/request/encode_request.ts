@@ -39,12 +39,10 @@ import { Warnings } from "../../contract/warnings.ts";
 import {
   effortOf,
   encodeOutputFormat,
-  formatName,
   levelOf,
   mentionsJson,
   nearestEffort,
   requirePrefill,
-  type SchemaFormat,
   warnOfLoweredThinking,
   warnOfReasoning,
   withInstructions,
@@ -54,6 +52,7 @@ import {
   carriedHosted,
   historyArguments,
   isCustomTool,
+  namedSchema,
   refuseForced,
   searchField,
   strictPath,
@@ -81,7 +80,7 @@ import {
   writePictures,
   writeTemperatureAndTopP,
 } from "../../fields/common_fields.ts";
-import type { ConversionOptions, Style } from "../../contract/contract.ts";
+import type { ConversionOptions } from "../../contract/contract.ts";
 import type { EncodedRequest } from "../../stream/dialect.ts";
 import type { FieldOfNoEncoder } from "../../fields/member_fates.ts";
 import { maxChoices } from "../../contract/limits.ts";
@@ -541,7 +540,10 @@ export function encodeChatRequest(
   const conversation = placeAutomaticMark(given, capabilities, warnings);
   const body: JsonObject = { model: options.upstreamModel };
   const format = encodeOutputFormat(conversation.output, capabilities, warnings, {
-    encodeSchema: (output) => encodeSchema(output, conversation.from, warnings),
+    encodeSchema: (output) => ({
+      type: "json_schema",
+      json_schema: namedSchema(output, conversation.from, warnings),
+    }),
     modeIsEnough: () => mentionsJson(conversation),
   });
   body.messages = encodeChatMessages(conversation, capabilities, warnings, format.instructions);
@@ -665,25 +667,4 @@ function encodeReasoning(
 /** Whether the client asks for thinking without saying how much. */
 function isLeftOpen(reasoning: ReasoningRequest): boolean {
   return reasoning.mode === "adaptive" && effortOf(reasoning) === undefined;
-}
-
-function encodeSchema(
-  { type: _, schema, name, description, strict, strictPath: at, path, ...rest }: SchemaFormat,
-  from: Style,
-  warnings: Warnings,
-): JsonObject {
-  noneLeft(rest);
-  const enforced = strict !== false && allowsStrictChat(schema);
-  // Without `strict` neither style enforces a schema; Messages always does, and has no such field.
-  const isSaid = strict !== undefined || from === "messages";
-  if (strict === true && !enforced) {
-    warnings.add(strictPath({ path, ...defined({ strictPath: at }) }));
-  }
-  const json_schema = {
-    name: formatName(name),
-    ...defined({ description }),
-    schema,
-    ...(isSaid ? { strict: enforced } : {}),
-  };
-  return { type: "json_schema", json_schema };
 }

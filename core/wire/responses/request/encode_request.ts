@@ -13,24 +13,21 @@ import {
   writeLogprobs,
   writeTemperatureAndTopP,
 } from "../../fields/common_fields.ts";
-import type { ConversionOptions, Style } from "../../contract/contract.ts";
+import type { ConversionOptions } from "../../contract/contract.ts";
 import type { Conversation } from "../../conversation/mod.ts";
 import type { EncodedRequest } from "../../stream/dialect.ts";
 import {
   encodeOutputFormat,
-  formatName,
   levelOf,
   mentionsJson,
   nearestEffort,
-  type SchemaFormat,
   warnOfLoweredThinking,
   warnOfReasoning,
 } from "../../fields/output_format.ts";
 import type { FieldOfNoEncoder } from "../../fields/member_fates.ts";
 import { carryExtras, samplingPath, stopPath } from "../../fields/field_table.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../../contract/capabilities.ts";
-import { allowsStrictChat } from "../../tools/schemas/json_schema.ts";
-import { strictPath } from "../../tools/tool_fields.ts";
+import { namedSchema } from "../../tools/tool_fields.ts";
 import { Warnings } from "../../contract/warnings.ts";
 import { encodeInput } from "./encode_items.ts";
 import { encodeResponsesTools } from "./encode_tools.ts";
@@ -73,7 +70,10 @@ export function encodeResponsesRequest(
   const warnings = new Warnings();
   const conversation = placeAutomaticMark(given, capabilities, warnings);
   const format = encodeOutputFormat(conversation.output, capabilities, warnings, {
-    encodeSchema: (requested) => encodeSchema(requested, conversation.from, warnings),
+    encodeSchema: (requested) => ({
+      type: "json_schema",
+      ...namedSchema(requested, conversation.from, warnings),
+    }),
     modeIsEnough: () => mentionsJson(conversation),
   });
   const { instructions, input } = encodeInput(
@@ -175,27 +175,6 @@ function encodeReasoning(
 
 function summaryWord(display: string | undefined): string {
   return display === "concise" || display === "detailed" ? display : "auto";
-}
-
-function encodeSchema(
-  { type: _, schema, name, description, strict, strictPath: at, path, ...rest }: SchemaFormat,
-  from: Style,
-  warnings: Warnings,
-): JsonObject {
-  noneLeft(rest);
-  const enforced = strict !== false && allowsStrictChat(schema);
-  // Without `strict` neither style enforces a schema; Messages always does, and has no such field.
-  const isSaid = strict !== undefined || from === "messages";
-  if (strict === true && !enforced) {
-    warnings.add(strictPath({ path, ...defined({ strictPath: at }) }));
-  }
-  return {
-    type: "json_schema",
-    name: formatName(name),
-    ...defined({ description }),
-    schema,
-    ...(isSaid ? { strict: enforced } : {}),
-  };
 }
 
 /** Carries the extras. `verbosity`, which is at the top in Chat, goes into `text`. */

@@ -4,7 +4,11 @@ import type { Session } from "../../../../core/people/accounts/session_rules.ts"
 import { formatMoney, formatMoneyShort } from "../../../../core/billing/money/display.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { ClosingObstacle } from "../../../../kv/services/operations/account_closing.ts";
-import type { BuyerForm, BuyerProblem } from "../../../../core/trade/invoices/invoice.ts";
+import {
+  type BuyerForm,
+  buyerFormOf,
+  type BuyerProblem,
+} from "../../../../core/trade/invoices/invoice.ts";
 import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
 import { getInvoiceSettings } from "../../../../kv/money/invoices/invoices.ts";
 import { listSessions } from "../../../../kv/people/accounts/sessions.ts";
@@ -25,7 +29,6 @@ import {
   Time,
 } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
-import { buyerFormOf } from "../../../../core/trade/invoices/invoice.ts";
 import { BuyerFields } from "../invoices/invoices_form.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import { signInTexts } from "../sign_in/texts.ts";
@@ -33,9 +36,36 @@ import { mayVisit } from "../../page/page_acts.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { MailSwitches } from "./mail_switches.tsx";
 import { hasSecondFactor } from "../../../../kv/people/accounts/second_factor.ts";
-import { RequirementCard, requirementPath } from "./requirement.tsx";
 import { SecurityCard } from "./security_page.tsx";
 import { accountTexts } from "./texts.ts";
+import { type Account, requiresSecondFactor } from "../../../../kv/people/accounts/accounts.ts";
+import { securityTexts } from "./security_texts.ts";
+
+/** The path that takes the form of {@linkcode RequirementCard}. */
+export const requirementPath = "/account/second-factor";
+
+/** The card with the switch that makes a second factor a condition of everything else. */
+function RequirementCard({ visitor, account }: { visitor: Visitor; account: Account }) {
+  const t = securityTexts[visitor.locale];
+  const isOn = requiresSecondFactor(account);
+  return (
+    <Card
+      title={t.requirement}
+      id="second-factor"
+      actions={<Badge tone={isOn ? "good" : "neutral"}>{isOn ? t.on : t.off}</Badge>}
+    >
+      <p class="muted">{t.requirementText}</p>
+      <PostForm
+        visitor={visitor}
+        action={requirementPath}
+        confirm={isOn ? t.requirementEndConfirm : t.requirementBeginConfirm}
+      >
+        <input type="hidden" name="required" value={isOn ? "no" : "yes"} />
+        <SubmitButton tone="plain">{isOn ? t.requirementEnd : t.requirementBegin}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
 
 // The form of the usual invoice details: tax code, name, address and mail.
 

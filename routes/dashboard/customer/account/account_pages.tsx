@@ -45,12 +45,11 @@ import {
   listMemberships,
   organisationFacts,
 } from "../../../../kv/people/organisations/organisations.ts";
-import { accountPage, type AccountPageState } from "./account_page.tsx";
+import { accountPage, type AccountPageState, requirementPath } from "./account_page.tsx";
 import { createConfirmPages, passwordRefusal, requireFresh } from "./confirm.tsx";
 import { accountDataFile } from "../../../usage_api/account_data.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { saveMailSwitches } from "./mail_switches.tsx";
-import { requirementPath } from "./requirement.tsx";
 import { createSecurityPages } from "./security_page.tsx";
 import { accountTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { Invoice, InvoiceState } from "../../../../core/trade/invoices/invoice.ts";
-import { issuedFieldNames } from "../../../../core/trade/invoices/issued_form.ts";
+import { issuedFieldNames } from "../../../../core/trade/invoices/invoice_export.ts";
 import type { VatRate } from "../../../../core/trade/invoices/vat.ts";
 import type { UninvoicedOrder } from "../../../../kv/money/invoices/invoiced_orders.ts";
 import { invoiceFileResponse } from "../../../payments/invoice_file.ts";

@@ -1,6 +1,12 @@
 /** `/organisation`: members, invitations, teams and name of the organisation that the visitor acts for. */
 import type { Context } from "hono";
-import { givenRoles, roles } from "../../../../core/people/organisations/acts.ts";
+import {
+  acts,
+  givenRoles,
+  reachOf,
+  type Role,
+  roles,
+} from "../../../../core/people/organisations/acts.ts";
 import { formatMoney } from "../../../../core/billing/money/display.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { maxNameChars } from "../../../../core/lib/base/names.ts";
@@ -42,8 +48,34 @@ import { presetsPath } from "../call_settings/presets_page.tsx";
 import { callSettingsTexts, presetTexts } from "../call_settings/texts.ts";
 import { companySignInPath } from "./sign_in_page.tsx";
 import { companySignInTexts } from "./sign_in_texts.ts";
-import { RoleTable } from "./role_table.tsx";
 import { organisationTexts } from "./texts.ts";
+import { actNames, reachNames } from "../../text/act_names.ts";
+import type { Locale } from "../../text/i18n.ts";
+
+/** The acts that each role may do, beside the fields that choose one. */
+export function RoleTable({ locale, roles }: {
+  readonly locale: Locale;
+  readonly roles: readonly Role[];
+}) {
+  const t = organisationTexts[locale];
+  return (
+    <details>
+      <summary>{t.roleActs}</summary>
+      <p class="muted">{t.roleActsText}</p>
+      <DataTable
+        label={t.roleActs}
+        rows={acts}
+        columns={[
+          { head: t.roleAct, cell: (act) => actNames[locale][act] },
+          ...roles.map((role) => ({
+            head: roleNames[locale][role],
+            cell: (act: typeof acts[number]) => reachNames[locale][reachOf(role, act)],
+          })),
+        ]}
+      />
+    </details>
+  );
+}
 
 /** The result of the act before the page is shown. */
 export interface OrganisationState {

@@ -44,7 +44,7 @@ import { requireAccount } from "../../visitor/identify.ts";
 import { createCallSettingsPages } from "../call_settings/call_settings_page.tsx";
 import { createOwnKeysPages } from "../call_settings/own_keys_page.tsx";
 import { createPresetPages } from "../call_settings/presets_page.tsx";
-import { organisationPage, type OrganisationState } from "./organisation_page.tsx";
+import { organisationPage, type OrganisationState, RoleTable } from "./organisation_page.tsx";
 import { organisationTexts } from "./texts.ts";
 import { createCompanySignInPages } from "./sign_in_page.tsx";
 import { createOrganisationList } from "./organisations_page.tsx";
@@ -70,7 +70,6 @@ import {
 import { notAllowedPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import { roleNames } from "../../text/role_names.ts";
-import { RoleTable } from "./role_table.tsx";
 
 type Texts = typeof organisationTexts["en"];
 type Done = keyof Texts["done"];

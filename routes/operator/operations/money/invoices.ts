@@ -4,8 +4,11 @@ import { defined } from "../../../../core/lib/base/defined.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { objectSchema } from "../../../../core/lib/json/schemas.ts";
 import { type Invoice, invoiceStates } from "../../../../core/trade/invoices/invoice.ts";
-import { invoiceFields, invoiceJson } from "../../../../core/trade/invoices/invoice_export.ts";
-import { issuedFields } from "../../../../core/trade/invoices/issued_form.ts";
+import {
+  invoiceFields,
+  invoiceJson,
+  issuedFields,
+} from "../../../../core/trade/invoices/invoice_export.ts";
 import {
   getInvoice,
   type InvoiceMove,

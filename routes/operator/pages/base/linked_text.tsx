@@ -6,7 +6,37 @@ import { type Account, accountName, getAccount } from "../../../../kv/people/acc
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { noticePath } from "./notice_views.tsx";
-import { withAmounts } from "./problem_lines.tsx";
+import { parseVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { formatMoney } from "../../../dashboard/text/format.ts";
+
+/** Lines of one list. */
+const maxLines = 50;
+
+/** An amount as verifications write it. */
+const writtenAmount = /(?<![\w.])(-?\d+(?:\.\d+)?) (µ?)VND\b/g;
+
+/** Writes the amounts of a line as the language does, exactly. */
+export function withAmounts(line: string, locale: Locale): string {
+  return line.replace(writtenAmount, (written, number: string, micro: string) => {
+    const isMicro = micro !== "" && /^-?\d+$/.test(number);
+    const microVnd = isMicro ? BigInt(number) : micro === "" ? parseVnd(number) : undefined;
+    return microVnd === undefined ? written : formatMoney(microVnd, locale);
+  });
+}
+
+/** The first problems that a verification found, one to a line, in English as in the log. */
+export function ProblemLines({ problems, locale }: {
+  problems: readonly string[];
+  locale: Locale;
+}) {
+  return (
+    <>
+      {problems.slice(0, maxLines).map((problem) => (
+        <p key={problem} lang="en">{withAmounts(problem, locale)}</p>
+      ))}
+    </>
+  );
+}
 
 /** Names of accounts by their ids; those of accounts that do not exist are absent. */
 export type AccountNames = ReadonlyMap<AccountId, string>;

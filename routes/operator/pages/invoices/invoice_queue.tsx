@@ -12,7 +12,14 @@ import {
   invoiceStates,
   mayMoveInvoice,
 } from "../../../../core/trade/invoices/invoice.ts";
-import { invoicesAsCsv, invoicesAsJson } from "../../../../core/trade/invoices/invoice_export.ts";
+import {
+  invoicesAsCsv,
+  invoicesAsJson,
+  type IssuedField,
+  type IssuedFieldName,
+  issuedFieldNames,
+  issuedFields,
+} from "../../../../core/trade/invoices/invoice_export.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { getInvoice, listInvoices } from "../../../../kv/money/invoices/invoices.ts";
 import {
@@ -60,12 +67,6 @@ import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { attachInvoiceFile } from "../../../../kv/money/invoices/invoice_files.ts";
-import {
-  type IssuedField,
-  type IssuedFieldName,
-  issuedFieldNames,
-  issuedFields,
-} from "../../../../core/trade/invoices/issued_form.ts";
 import { recordOf } from "../../../../core/lib/base/record_of.ts";
 import type { OperationAct } from "../../operations/contract/operation.ts";
 

@@ -32,7 +32,7 @@ import {
   type OperatorPage,
   renderOperatorPage,
 } from "../base/frame.tsx";
-import { ProblemLines } from "../base/problem_lines.tsx";
+import { ProblemLines } from "../base/linked_text.tsx";
 import { countWaiting, readWaiting, type Waiting, type WaitingKind } from "../base/waiting.ts";
 import { serviceTexts } from "../service/service_texts.ts";
 import { AlarmsCard, type KnownTrouble, readTrouble } from "./alarms.tsx";

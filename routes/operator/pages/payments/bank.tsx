@@ -39,7 +39,7 @@ import {
   importStatement,
   type SepayPollResult,
 } from "../../../payments/sepay_poll.ts";
-import { ProblemLines } from "../base/problem_lines.tsx";
+import { ProblemLines } from "../base/linked_text.tsx";
 import { bankTexts } from "../base/bank_texts.ts";
 import {
   type OperatorContext,

@@ -9,7 +9,7 @@ import {
   formatDuration,
   formatPercent,
 } from "../../../../routes/dashboard/text/format.ts";
-import { withAmounts } from "../../../../routes/operator/pages/base/problem_lines.tsx";
+import { withAmounts } from "../../../../routes/operator/pages/base/linked_text.tsx";
 import { assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 
