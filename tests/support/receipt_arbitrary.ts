@@ -6,7 +6,8 @@ import { countedTools, toolChargesMicroVnd } from "../../core/billing/usage/host
 import { partsWithin } from "../../core/billing/tokens/token_bounds.ts";
 import { defined } from "../../core/lib/base/defined.ts";
 import { ownKeyFee } from "../../core/billing/own_key_fee.ts";
-import type { OwnKeyCharge, Receipt } from "../../core/billing/usage/receipt.ts";
+import { unknownProviderCost } from "../../core/billing/provider_cost.ts";
+import type { OwnKeyCharge, ProviderCost, Receipt } from "../../core/billing/usage/receipt.ts";
 import { newAccount, testKeyId } from "./worlds/money_world.ts";
 
 const count = fc.nat({ max: 1_000_000 });
@@ -112,9 +113,13 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
   claimMicroVnd: fc.bigInt({ min: 1n, max: 10n ** 18n }),
   ownKey: fc.record({ priceMicroVnd: money, fee: fc.integer({ min: 0, max: 10_000 }) }, plainly),
   region: text,
+  providerCost: fc.constantFrom<ProviderCost>(
+    unknownProviderCost,
+    { kind: "known", card: "USD 1", units: { input: 3, output: 2 }, costMicroVnd: 5n },
+  ),
   attempts: fc.array(
     fc.record({
-      route: text,
+      route: fc.string({ unit: "binary", minLength: 1 }),
       outcome: text,
       ms: count,
       region: text,
@@ -162,18 +167,13 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
   ...receipt,
   ...(tags !== undefined && { tags }),
   ...(serviceTier !== undefined && receipt.price.unit === "token" && { serviceTier }),
-  // The gateway's region, the version, what ended a stream and what was held are kept with the attempts, and fees of
-  // tools with the tokens.
-  ...(region !== undefined && receipt.attempts.length > 0 && { region }),
-  ...(catalogVersion !== undefined && receipt.attempts.length > 0 && { catalogVersion }),
-  ...(endCode !== undefined && receipt.attempts.length > 0 && { endCode }),
-  ...(heldMicroVnd !== undefined && receipt.attempts.length > 0 && { heldMicroVnd }),
-  ...(mcpCalls !== undefined && receipt.attempts.length > 0 && { mcpCalls }),
+  ...defined({ region, catalogVersion, endCode, heldMicroVnd, mcpCalls }),
+  // Fees of tools are kept with the tokens.
   ...(toolCharges !== undefined && receipt.usage !== undefined && {
     toolCharges,
     costMicroVnd: receipt.costMicroVnd + toolChargesMicroVnd(toolCharges),
   }),
-  ...(ownKey !== undefined && receipt.attempts.length > 0 && {
+  ...(ownKey !== undefined && {
     ...withFee(ownKey, toolCharges),
     shortfallMicroVnd: 0n,
   }),

@@ -368,6 +368,16 @@ function mcpCallOf([server, tool, failed, ms]: StoredMcpCall): McpCallRecord {
 
 const noCallMembers = {};
 
+/** Says of a call without attempts what the first one says otherwise: no route has an empty name. */
+const noAttempt: Attempt = { route: "", outcome: "", ms: 0 };
+
+/** Whether a receipt has members that are stored with its first attempt. */
+function hasCallMembers(receipt: Receipt): boolean {
+  const { providerCost, catalogVersion, endCode, heldMicroVnd, mcpCalls, ownKey, region } = receipt;
+  return [providerCost, catalogVersion, endCode, heldMicroVnd, mcpCalls, ownKey, region]
+    .some((member) => member !== undefined);
+}
+
 function storedAttempt(
   { route, outcome, ms, region }: Attempt,
   from: string | undefined,
@@ -405,7 +415,8 @@ function attemptOf([route, outcome, ms, region]: StoredAttempt): Attempt {
 
 /** Encodes a receipt without its request id. */
 export function encodeReceipt(receipt: Receipt): string {
-  const { usage } = receipt;
+  const { usage, attempts } = receipt;
+  const told = attempts.length === 0 && hasCallMembers(receipt) ? [noAttempt] : attempts;
   const stored: Stored = [
     version,
     receipt.accountId,
@@ -427,7 +438,7 @@ export function encodeReceipt(receipt: Receipt): string {
     storedPrice(receipt.price, receipt.serviceTier, receipt.tags),
     receipt.costMicroVnd.toString(),
     receipt.shortfallMicroVnd.toString(),
-    receipt.attempts.map((attempt, at) =>
+    told.map((attempt, at) =>
       at === 0
         ? storedAttempt(attempt, receipt.region, receipt, storedOwn(receipt))
         : storedAttempt(attempt, receipt.region, noCallMembers, undefined)
@@ -460,18 +471,20 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     ...rest
   ] = stored;
   const [firstOutputMs, status, stream, outcome, usage, estimated, units, price, ...end] = rest;
-  const [cost, shortfall, attempts, claim] = end;
-  const region = attempts[0]?.[4];
-  const providerCost = providerCostOf(attempts[0]?.[5] ?? undefined);
-  const catalogVersion = attempts[0]?.[6] ?? undefined;
-  const endCode = attempts[0]?.[7] ?? undefined;
-  const held = attempts[0]?.[8] ?? undefined;
-  const [ownAttempts = 0, fee, ownPrice] = attempts[0]?.[9] ?? [];
+  const [cost, shortfall, told, claim] = end;
+  const [first] = told;
+  const attempts = first?.[0] === "" ? [] : told;
+  const region = first?.[4];
+  const providerCost = providerCostOf(first?.[5] ?? undefined);
+  const catalogVersion = first?.[6] ?? undefined;
+  const endCode = first?.[7] ?? undefined;
+  const held = first?.[8] ?? undefined;
+  const [ownAttempts = 0, fee, ownPrice] = first?.[9] ?? [];
   const costMicroVnd = BigInt(cost);
   const shortfallMicroVnd = BigInt(shortfall);
   const claimMicroVnd = claim === undefined ? undefined : BigInt(claim);
   const heldMicroVnd = held === undefined ? undefined : BigInt(held);
-  const mcpCalls = attempts[0]?.[10];
+  const mcpCalls = first?.[10];
   invariant(
     costMicroVnd >= 0n && shortfallMicroVnd >= 0n && (claimMicroVnd ?? 1n) > 0n &&
       (heldMicroVnd ?? 0n) >= 0n,

@@ -47,7 +47,7 @@ Deno.test("columns say of a call what its receipt says", () => {
     assertEquals([call.accountId, call.keyId], [receipt.accountId, receipt.keyId]);
     assertEquals(BigInt(call.costMicroVnd), receipt.costMicroVnd);
     assertEquals(call.outputTokens, receipt.usage?.output ?? null);
-    const held = receipt.attempts.length === 1 ? receipt.heldMicroVnd : undefined;
+    const held = receipt.attempts.length <= 1 ? receipt.heldMicroVnd : undefined;
     assertEquals(call.heldMicroVnd, held?.toString() ?? null);
     const { failed, ...shape } = shapeColumns(call.shape);
     assertEquals(failed, isFailed(receipt));
