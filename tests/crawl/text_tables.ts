@@ -15,9 +15,12 @@ type Language = "en" | "vi";
 /** Vietnamese is written with accents; what both languages have in common is ASCII. */
 const wordPattern = /[a-zà-ỹđ]+(?:['’][a-z]+)?/gu;
 
+/** Code, and ids, whose letters may look like a word: `6fee` in a UUID. */
+const noWords = /`[^`]*`|\b\w+_\w+\b|\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gu;
+
 /** The words of a text, in lower case, without code. */
 export function wordsOf(text: string): readonly string[] {
-  return text.replaceAll(/`[^`]*`|\b\w+_\w+\b/gu, " ").toLowerCase().match(wordPattern) ?? [];
+  return text.replaceAll(noWords, " ").toLowerCase().match(wordPattern) ?? [];
 }
 
 function isLanguage(name: string | undefined): name is Language {

@@ -11,6 +11,7 @@ const maxPageWords = 2500;
 const longPages: Readonly<Record<string, string>> = {
   "docs/api.md": "reference for clients, looked up by endpoint and error code",
   "docs/behaviour.md": "reference for what a call does and costs, linked to by section",
+  "docs/benchmarks.md": "record of measurements, each with its day",
   "docs/conversion.md": "reference by field, looked up by name",
   "docs/performance.md": "record of measurements, each with its method",
   "docs/internals/MONEY.md": "one argument: invariants and their proofs build on each other",

@@ -145,28 +145,29 @@ Deno.test("a tool says to each key what the API says to it, for any arguments", 
     for (const name of Object.keys(properties)) values[name] = argumentOf(world, name);
     return fc.record(values, { requiredKeys: required.map(String) });
   };
-  const calls = fc.constantFrom(...tools).chain((tool) =>
-    fc.record({
-      name: fc.constant(String(tool["name"])),
-      given: argumentsOf(tool),
-      who: fc.constantFrom(...Object.keys(world.secrets)),
-    })
-  );
   const answered = new Set<string>();
-  await fc.assert(
-    fc.asyncProperty(calls, async ({ name, given, who }) => {
-      const secret = world.secrets[who];
-      const { status, answer } = await world.ask(secret, "tools/call", { name, arguments: given });
-      assertEquals(status, 200);
-      const [{ text }] = answer.result.content;
-      const direct = await world.send(pathOf(name, given), secret);
-      assertEquals(withoutRequestId(text), withoutRequestId(await direct.text()), who + name);
-      assertEquals(answer.result.isError, !direct.ok);
-      if (direct.ok) answered.add(name);
-    }),
-    { numRuns: 600 },
-  );
-  assert(answered.size >= tools.length / 2, [...answered].join());
+  // Each tool has cases of its own, however few a run draws.
+  for (const tool of tools) {
+    const name = String(tool["name"]);
+    const who = fc.constantFrom(...Object.keys(world.secrets));
+    await fc.assert(
+      fc.asyncProperty(argumentsOf(tool), who, async (given, who) => {
+        const secret = world.secrets[who];
+        const { status, answer } = await world.ask(secret, "tools/call", {
+          name,
+          arguments: given,
+        });
+        assertEquals(status, 200);
+        const [{ text }] = answer.result.content;
+        const direct = await world.send(pathOf(name, given), secret);
+        assertEquals(withoutRequestId(text), withoutRequestId(await direct.text()), who + name);
+        assertEquals(answer.result.isError, !direct.ok);
+        if (direct.ok) answered.add(name);
+      }),
+      { numRuns: 50 },
+    );
+  }
+  assert(answered.size >= 3, [...answered].join());
 });
 
 Deno.test("the tools are the operations that only read, and say so", async () => {
