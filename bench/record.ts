@@ -4,7 +4,7 @@ import { fromFileUrl } from "./paths.ts";
 import { type Row, tableOf } from "./report.ts";
 import { keepRun, type RecordedRun, recordedRuns } from "./results.ts";
 
-/** Figures of stores with an archive, kept by hand: measuring them takes hours at full size. */
+/** Figures beside other gateways and of stores with an archive, kept by hand: measuring them takes hours at full size. */
 const archivePart = fromFileUrl("results/archive.md");
 
 function pageOf({ at, commit, machine, deno, effort, rows }: RecordedRun): string {
