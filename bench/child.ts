@@ -110,12 +110,6 @@ export class Server implements AsyncDisposable {
   }
 }
 
-/** A port that is free at the moment. */
-export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
-
 /** The program at the end of a chain of shells and launchers that begins with `pid`. */
 export function lastDescendant(pid: number): number {
   const children = Deno.readTextFileSync(`/proc/${pid}/task/${pid}/children`).trim().split(" ");

@@ -1,5 +1,6 @@
 /** nginx that passes bodies through with kept connections on both sides, if it is installed. */
-import { cores, freePort, Server, untilAccepts } from "./child.ts";
+import { freePort } from "../tests/support/servers/free_port.ts";
+import { cores, Server, untilAccepts } from "./child.ts";
 import type { StartedPeer } from "./started_peer.ts";
 
 function configuration(directory: string, port: number, upstreamPort: number): string {

@@ -2,7 +2,8 @@
  * Goal 2: other gateways, and nginx as a pipe, with the mock upstream as their provider. The benchmark installs none:
  * the file that `BENCH_PEERS` names lists them, and `docs/performance.md` has it for those that are known.
  */
-import { cores, freePort, lastDescendant, Server, untilAccepts } from "./child.ts";
+import { freePort } from "../tests/support/servers/free_port.ts";
+import { cores, lastDescendant, Server, untilAccepts } from "./child.ts";
 import type { Target } from "./load_job.ts";
 import {
   type Effort,

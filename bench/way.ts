@@ -12,7 +12,8 @@
 import { changeBudgets } from "../kv/people/accounts/budgets.ts";
 import { findAccountByEmail } from "../kv/people/accounts/accounts.ts";
 import { recordOf } from "../core/lib/base/record_of.ts";
-import { cores, denoCommand, freePort, Server } from "./child.ts";
+import { freePort } from "../tests/support/servers/free_port.ts";
+import { cores, denoCommand, Server } from "./child.ts";
 import { benchEmail, BenchGateway } from "./gateway.ts";
 import { print } from "./print.ts";
 import type { ScenarioName } from "./scenarios.ts";

@@ -6,6 +6,7 @@
  * Text is whatever string stands in the prompt of a request of any style: system prompts, messages, calls of tools and
  * their results, inputs of embeddings. Data of pictures and files, addresses, ids and what a provider has signed are none.
  */
+import { makeRoom } from "../../lib/base/make_room.ts";
 import {
   type LinearPattern,
   type PatternMatch,
@@ -49,10 +50,7 @@ function patternOf(text: string): LinearPattern {
   const pattern = known ?? readPattern(text);
   invariant(typeof pattern !== "string", "patterns are checked before they are stored");
   if (known !== undefined) readPatterns.delete(text);
-  else if (readPatterns.size >= maxReadPatterns) {
-    const oldest = readPatterns.keys().next();
-    if (!oldest.done) readPatterns.delete(oldest.value);
-  }
+  else makeRoom(readPatterns, maxReadPatterns);
   readPatterns.set(text, pattern);
   return pattern;
 }

@@ -220,7 +220,7 @@ export class McpTools implements RunTools {
     return { shown: shownCall(label, tool.name, text, result), result };
   }
 
-  /** Takes the images of a result that the model gets; of all other media model and client are told. */
+  /** Keeps the images of a result that the route carries. The text names all other media, and the client is warned. */
   #received(
     { text, failed, media }: McpResult,
     path: string,

@@ -5,6 +5,7 @@
  * The name is resolved again later, so this stops names of private addresses, not a name server that answers differently
  * each time.
  */
+import { makeRoom } from "../../lib/base/make_room.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Deadlines } from "../../lib/time/deadlines.ts";
 import { parseIpAddress } from "../addresses/ip_address.ts";
@@ -61,9 +62,8 @@ export class PublicNames {
     if (known !== undefined && known.untilMs > nowMs) return known.reach;
     this.#verdicts.delete(host);
     const verdict = { reach: this.#lookUp(host), untilMs: nowMs + verdictMs };
+    makeRoom(this.#verdicts, maxVerdicts);
     this.#verdicts.set(host, verdict);
-    const oldest = this.#verdicts.keys().next();
-    if (this.#verdicts.size > maxVerdicts && !oldest.done) this.#verdicts.delete(oldest.value);
     return verdict.reach;
   }
 

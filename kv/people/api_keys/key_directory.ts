@@ -2,6 +2,7 @@
  * Finds the caller behind the key of a request. Cached, so that a call usually needs no store
  * access.
  */
+import { makeRoom } from "../../../core/lib/base/make_room.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
 import type { AccountRateLimits } from "../../../core/limits/rate_limits.ts";
@@ -152,10 +153,7 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
       ownKeys: account.hasOwnKeys && await listOwnKeys(kv, accountId),
     };
     if (epoch !== undefined && epoch === cacheEpoch) {
-      if (cache.size >= maxAuthCacheEntries) {
-        const oldest = cache.keys().next();
-        if (!oldest.done) cache.delete(oldest.value);
-      }
+      makeRoom(cache, maxAuthCacheEntries);
       cache.set(secret, principal);
     }
     return usable(principal, refused);

@@ -5,6 +5,7 @@
  * Each change makes a version, which never changes afterwards. A call gets its preset from the memory of its process,
  * which follows the epoch of keys.
  */
+import { makeRoom } from "../../../core/lib/base/make_room.ts";
 import type { Preset } from "../../../core/calls/request/presets.ts";
 import { priceNames } from "../../../core/calls/request/route_preferences.ts";
 import { ascending } from "../../../core/lib/base/ascending.ts";
@@ -212,8 +213,7 @@ export class PresetBook {
     const found = await readPreset(this.#kv, this.#masterKeys, organisationId, called);
     // One that was read before a change belongs to the epoch before it.
     if (found === undefined || epoch === undefined || epoch !== this.#epoch) return found;
-    const oldest = this.#known.keys().next();
-    if (this.#known.size >= maxBookPresets && !oldest.done) this.#known.delete(oldest.value);
+    makeRoom(this.#known, maxBookPresets);
     this.#known.set(id, found);
     return found;
   }

@@ -2,6 +2,7 @@
  * Provider keys of an organisation in its calls. Loaded with the first call of an organisation that has some; all other
  * calls run without this file.
  */
+import { makeRoom } from "../../../core/lib/base/make_room.ts";
 import { unforeseen } from "../../../core/lib/base/assert.ts";
 import { hourMs } from "../../../core/lib/time/durations.ts";
 import { mailQueue } from "../../../kv/engine/outbox/outbox.ts";
@@ -37,8 +38,7 @@ const remembered = new Map<string, Credentials>();
 function restsOf(sealed: string, secret: string): Credentials {
   const known = remembered.get(sealed);
   if (known !== undefined) return known;
-  const oldest = remembered.keys().next();
-  if (remembered.size >= maxRemembered && !oldest.done) remembered.delete(oldest.value);
+  makeRoom(remembered, maxRemembered);
   const rests = new Credentials([secret]);
   remembered.set(sealed, rests);
   return rests;
